@@ -1,0 +1,1 @@
+"""The generator: records in, pages out. No JAX and no NumPy anywhere below this folder."""

@@ -1,0 +1,120 @@
+"""What a page shows besides prose: figures and tables, each with its claim and its source.
+
+Texts here (`title`, `reading`, `caption`, cell text) are plain sentences that may
+use inline Markdown: code, emphasis, `$math$`, links. They carry no HTML.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from report.source import Source
+
+Kind = Literal["measured", "computed", "documented", "estimated", "given"]
+"""How a number came to be. `estimated` includes a compiler's own figures: not measurements."""
+
+Scalar = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One table cell: text as printed, and where its value comes from."""
+
+    text: str
+    kind: Kind | None = None
+    href: str | None = None
+    """A link for the cell, absolute https or relative to the site root."""
+    note: str = ""
+    """Smaller second line: the other source's value, a reason, a date."""
+    bits: tuple[int, ...] = ()
+    """For format tables: field widths (sign, exponent, fraction) or (integer,), drawn as a bit strip."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    head: str
+    numeric: bool = False
+    """Right-aligned with tabular figures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows under named columns; the first column names its row."""
+
+    name: str
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    row_ids: tuple[str, ...] = ()
+    """Anchors, one a row, so that a value in prose can link to its row; empty for none."""
+    sources: tuple[Source, ...] = ()
+    stack: bool = False
+    """On a phone, print each row as a block instead of scrolling sideways."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """One input of a live figure. `signal` is the Vega signal it drives."""
+
+    signal: str
+    label: str
+    """Inline Markdown, such as `Rows of X, $m$`."""
+    value: float | str
+    minimum: float = 0
+    maximum: float = 0
+    step: float = 1
+    log2: bool = False
+    """The slider moves the exponent; the signal receives 2 to that power."""
+    options: tuple[tuple[str, str], ...] = ()
+    """(value, text) pairs: when given, the control is a select."""
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """The same drawing as a Vega specification, redrawn when a reader moves a control."""
+
+    wide: str
+    narrow: str
+    """Vega JSON; a string signal `summary` tells the state in words."""
+    controls: tuple[Control, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """One chart, drawn. The inline forms colour themselves through custom properties."""
+
+    wide: str
+    """Inline SVG, about 600 px, class `chart`; no `style=`, no `id=` that does not start with the figure's name."""
+    narrow: str
+    """Inline SVG, about 330 px."""
+    svg: bytes
+    """Stand-alone SVG with real colours."""
+    png: bytes
+    vega_lite: bytes
+    """The specification, JSON, with its data."""
+    live: Live | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A drawing with its finding, its reading, its reach and its numbers."""
+
+    name: str
+    title: str
+    """A sentence that states the finding, with numbers worked out from the data."""
+    reading: str
+    """How to read the drawing, one or two sentences."""
+    caption: str
+    """How far the finding reaches, and what it does not show."""
+    alt_text: str
+    """The drawing in words, holding its numbers."""
+    kind: Kind
+    drawing: Drawing
+    table: Table
+    data: tuple[Mapping[str, Scalar], ...]
+    """Full-precision rows, for CSV and JSON."""
+    sources: tuple[Source, ...]
+    draws: str = ""
+    """The command that draws it again from a run folder, if it has one."""
