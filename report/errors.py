@@ -100,3 +100,14 @@ def raise_if_any(error: type[ReportError], summary: str, faults: Sequence[Fault]
     """Raise `error` with every fault, or return when there is none."""
     if faults:
         raise error(summary, faults, hint)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint with the nearest of `known`, or with a few of them when none is near."""
+    from difflib import get_close_matches  # only a fault needs it, and it is slow to import
+
+    names = sorted(known)
+    near = get_close_matches(name, names, n=3, cutoff=0.6)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    return f"Known: {', '.join(names[:12])}{', …' if len(names) > 12 else ''}."
