@@ -32,7 +32,7 @@ class UnknownFormat(ContentFault):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """One way to print a value: its parameters by name, an example, and the function that does it."""
+    """One way to print a value: its parameters by name, an example, and what does it."""
 
     parameters: tuple[str, ...]
     example: str
@@ -42,7 +42,7 @@ class Format:
 
 
 def render(value: Printable, spelling: str, *, reason: str = "") -> str:
-    """Print `value` as `spelling` says, such as `percent(2)`; a missing value needs its `reason`."""
+    """Print `value` as `spelling`, such as `percent(2)`, says; a missing one needs its `reason`."""
     apply = _parse(spelling)
     if value is None:
         if not reason:

@@ -1,4 +1,4 @@
-"""Sizes, work and rates with their units kept: GB is not GiB, OP is not FLOP, a chip is not a device.
+"""Sizes, work and rates with their units kept: GB is not GiB, OP not FLOP, a chip not a device.
 
 A quantity is an exact decimal amount, a unit, and what it is counted per. Nothing is
 converted silently: mixing raises `MixedUnits`, and `to` and `per` say what is meant.
@@ -22,7 +22,8 @@ _EXACT = Context(prec=120)
 """Enough digits for any conversion between the units below to come out exact."""
 
 _QUANTITY = re.compile(
-    r"(?P<amount>-?[0-9]{1,128}(?:\.[0-9]{1,128})?) (?P<unit>[A-Za-zµ/]{1,16})(?: per (?P<scope>[a-z]+))?"
+    r"(?P<amount>-?[0-9]{1,128}(?:\.[0-9]{1,128})?) (?P<unit>[A-Za-zµ/]{1,16})"
+    r"(?: per (?P<scope>[a-z]+))?"
 )
 
 
@@ -101,7 +102,7 @@ class Quantity:
         unit = parse_unit(symbol)
         if unit.base != self.unit.base:
             raise MixedUnits(
-                f"{self} cannot be given in {unit}: one counts {self.unit.base}, the other {unit.base}."
+                f"{self} cannot be given in {unit}: {self.unit.base} is not {unit.base}."
             )
         amount = _EXACT.divide(self.base(), unit.factor)
         return type(self)(amount=_plain(amount), unit=unit, scope=self.scope)
@@ -109,7 +110,7 @@ class Quantity:
     def per(self, scope: Scope, *, of: int) -> Self:
         """The share of one `scope`, when `of` of them make up what this is counted per."""
         if self.scope is None:
-            raise MixedUnits(f"{self} is not counted per anything, so it has no share per {scope}.")
+            raise MixedUnits(f"{self} is counted per nothing, so it has no share per {scope}.")
         if of < 1:
             raise MixedUnits(f"{self} cannot be shared among {of}.")
         return type(self)(
@@ -134,7 +135,7 @@ class Quantity:
         if (self.unit, self.scope) != (other.unit, other.scope):
             raise MixedUnits(
                 f"{self} and {other} cannot be {verb}.",
-                hint="Convert one explicitly: .to(unit) within one kind, .per(scope, of=n) between scopes.",
+                hint="Convert one: .to(unit) within one kind, .per(scope, of=n) between scopes.",
             )
 
 

@@ -1,0 +1,320 @@
+"""Lessons and decisions (Markdown with front matter), the glossary, and decision reports."""
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Literal, cast
+
+from report.content.form import Form
+from report.content.shelf import Text, forms, lists, texts
+from report.content.strict import Scalar, read_yaml
+from report.errors import Fault
+
+Outcome = Literal["hold", "adopt", "reject"]
+
+_FENCE = "---"
+
+LESSON_KEYS = {"title": str, "deck": str, "description": str, "order": int}
+LESSON_EXTRAS = {"eyebrow": str, "minutes": int}
+DECISION_KEYS = {"title": str, "description": str, "order": int}
+DECISION_EXTRAS = {"date": date}
+
+REPORT_FACTS: Mapping[str, tuple[str, ...]] = {
+    "workload": (
+        "modality",
+        "objective",
+        "batch and sequence",
+        "mode",
+        "quality metric",
+        "latency target",
+    ),
+    "hardware": (
+        "generation",
+        "chips",
+        "hosts",
+        "JAX devices",
+        "topology",
+        "backend",
+        "versions",
+    ),
+    "precision_policy": (
+        "weights",
+        "activations",
+        "accumulators",
+        "reductions",
+        "gradients",
+        "optimizer state",
+        "inference cache",
+    ),
+    "evidence": (
+        "hashes",
+        "held-out task quality",
+        "synchronized timing",
+        "memory",
+        "trace",
+    ),
+    "interpretation": ("hypothesis", "what changed", "target met"),
+    "scope": ("devices", "extent", "platform", "left to qualify"),
+}
+"""What each part of a decision report must answer, if only with null. It may answer more."""
+
+PLATFORMS = ("cpu", "gpu", "tpu")
+
+_COMPARATORS: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A Markdown file: its front matter, and its body from `first_line` of the file on."""
+
+    path: str
+    """Where faults place it, such as `content/lessons/choose.md`."""
+    slug: str
+    title: str
+    front: Mapping[str, Scalar]
+    body: str
+    first_line: int
+    sha256: str
+    """Of the file's bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """A word the lessons explain once."""
+
+    term: str
+    definition_markdown: str
+    symbol: str
+    """TeX, or empty."""
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What was declared before measuring: a metric, and the value it must keep to."""
+
+    metric: str
+    """A pointer, such as `precision-cpu#/results/outlier-int8/relative_l2_error`."""
+    comparator: str
+    threshold: float
+    statement: str
+
+    def met_by(self, measured: float) -> bool:
+        return _COMPARATORS[self.comparator](measured, self.threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What was decided, and until what."""
+
+    outcome: Outcome
+    statement: str
+    until: tuple[str, ...]
+    """What must happen first; only a decision on hold waits for something."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionReport:
+    """Six parts and a decision. A fact that nobody recorded is `None`, and makes it a draft."""
+
+    path: str
+    slug: str
+    title: str
+    date: date
+    number: int
+    record: str
+    """The name of the record it rests on."""
+    target: Target
+    parts: Mapping[str, Mapping[str, str | None]]
+    """Every part of `REPORT_FACTS` in that order; texts are Markdown and may hold value roles."""
+    decision: Decision
+    sha256: str
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Facts that nobody recorded, such as `workload.latency_target`."""
+        return tuple(
+            f"{part}.{fact}"
+            for part, facts in self.parts.items()
+            for fact, text in facts.items()
+            if text is None
+        )
+
+    @property
+    def status(self) -> Literal["DRAFT", "FINAL"]:
+        return "DRAFT" if self.missing else "FINAL"
+
+    def contradictions(self, *, measured: float | None, platform: str) -> tuple[Fault, ...]:
+        """What the report says against its evidence: the metric's value and where it was measured.
+
+        A `measured` of `None` is a metric without a value, which meets no target.
+        """
+        faults = []
+        target = self.target
+        if self.decision.outcome == "adopt" and (measured is None or not target.met_by(measured)):
+            faults.append(
+                Fault(
+                    where=f"{self.path} decision.outcome",
+                    found=f"adopt, with {target.metric} at {measured}",
+                    expected=f"a metric {target.comparator} {target.threshold}, as declared",
+                    remedy="Hold or reject, or measure what meets the target.",
+                )
+            )
+        for part, fact in (("hardware", "backend"), ("scope", "platform")):
+            claimed = _platform_claimed(self.parts[part].get(fact) or "")
+            if claimed and claimed != platform:
+                faults.append(
+                    Fault(
+                        where=f"{self.path} {part}.{fact}",
+                        found=f"a claim about {claimed.upper()}",
+                        expected=f"{platform.upper()}, where {self.record} was measured",
+                    )
+                )
+        return tuple(faults)
+
+
+def load_documents(
+    folder: Path, keys: Mapping[str, type], extras: Mapping[str, type], faults: list[Fault]
+) -> tuple[Document, ...]:
+    """Every Markdown file of `folder`, by its `order` and then its name."""
+    found = (_document(text, keys, extras, faults) for text in texts(folder, ".md", faults))
+    documents = [document for document in found if document]
+    return tuple(sorted(documents, key=lambda document: (_order(document), document.slug)))
+
+
+def load_glossary(folder: Path, faults: list[Fault]) -> Mapping[str, Term]:
+    """Every term of every YAML file of `folder`, in alphabetical order."""
+    terms: dict[str, Term] = {}
+    for text, entries in lists(folder, faults):
+        for entry in entries:
+            term = Term(
+                term=entry.text("term"),
+                definition_markdown=entry.text("definition"),
+                symbol=entry.text("symbol", ""),
+                path=text.path,
+                line=entry.line,
+            )
+            entry.close()
+            twin = terms.setdefault(term.term.casefold(), term)
+            if twin is not term:
+                found = f"{term.term!r} a second time"
+                expected = f"once; it is already at {twin.path}:{twin.line}"
+                entry.fault(entry.line_of("term"), "term", found, expected)
+    return {terms[key].term: terms[key] for key in sorted(terms)}
+
+
+def load_reports(folder: Path, faults: list[Fault]) -> Mapping[str, DecisionReport]:
+    """Every decision report of `folder`, by slug."""
+    return {text.slug: _report(text, form) for text, form in forms(folder, faults)}
+
+
+def _document(
+    text: Text, keys: Mapping[str, type], extras: Mapping[str, type], faults: list[Fault]
+) -> Document | None:
+    lines = text.text.split("\n")
+    if lines[0] != _FENCE or _FENCE not in lines[1:]:
+        expected = "front matter: a first line ---, keys and values, a closing line ---"
+        faults.append(Fault(where=f"{text.path}:1", found="no front matter", expected=expected))
+        return None
+    end = lines.index(_FENCE, 1)
+    root = read_yaml("\n".join(lines[1:end]), text.path, faults, first_line=2)
+    if root is None:
+        return None
+    form = Form(root, text.path, faults)
+    front = {key: _front_value(form, key, kind) for key, kind in keys.items()}
+    front |= {key: _front_value(form, key, kind) for key, kind in extras.items() if key in form}
+    form.close()
+    return Document(
+        path=text.path,
+        slug=text.slug,
+        title=str(front["title"]),
+        front=front,
+        body="\n".join(lines[end + 1 :]),
+        first_line=end + 2,
+        sha256=text.sha256,
+    )
+
+
+def _front_value(form: Form, key: str, kind: type) -> Scalar:
+    if kind is int:
+        return form.integer(key)
+    return form.day(key) if kind is date else form.text(key)
+
+
+def _order(document: Document) -> int:
+    return cast("int", document.front.get("order", 0))
+
+
+def _report(text: Text, form: Form) -> DecisionReport:
+    report = DecisionReport(
+        path=text.path,
+        slug=text.slug,
+        title=form.text("title"),
+        date=form.day("date"),
+        number=form.integer("number", minimum=1),
+        record=form.text("record"),
+        target=_target(form.form("target")),
+        parts={part: _part(form, part) for part in REPORT_FACTS},
+        decision=_decision(form.form("decision")),
+        sha256=text.sha256,
+    )
+    platform = report.parts["scope"]["platform"]
+    if platform and not _platform_claimed(platform):
+        scope = form.form("scope")
+        expected = f"a sentence that begins with {', '.join(PLATFORMS).upper()}"
+        scope.fault(scope.line_of("platform"), "platform", platform, expected)
+    form.close()
+    return report
+
+
+def _part(form: Form, part: str) -> Mapping[str, str | None]:
+    """The facts of one part, as written; those that it should answer and does not come last."""
+    facts: dict[str, str | None] = {}
+    if part in form and not form.is_null(part):
+        written = form.form(part)
+        facts = {fact: written.text_or_none(fact) for fact in written}
+    return facts | {fact: None for fact in REPORT_FACTS[part] if fact not in facts}
+
+
+def _target(form: Form) -> Target:
+    target = Target(
+        metric=form.text("metric"),
+        comparator=form.choice("comparator", tuple(_COMPARATORS)),
+        threshold=form.number("threshold"),
+        statement=form.text("statement"),
+    )
+    if target.metric and "#/" not in target.metric:
+        expected = "a pointer, such as precision-cpu#/results/outlier-int8/relative_l2_error"
+        form.fault(form.line_of("metric"), "metric", target.metric, expected)
+    form.close()
+    return target
+
+
+def _decision(form: Form) -> Decision:
+    decision = Decision(
+        outcome=cast("Outcome", form.choice("outcome", ("hold", "adopt", "reject"))),
+        statement=form.text("statement"),
+        until=form.texts("until", optional=True),
+    )
+    if decision.outcome == "hold" and not decision.until:
+        found = "on hold, and until nothing"
+        form.fault(form.line, "until", found, "what must happen before the decision is made")
+    if decision.outcome != "hold" and decision.until:
+        found = f"{decision.outcome}, yet waiting until something"
+        form.fault(form.line_of("until"), "until", found, "no condition, or the outcome hold")
+    form.close()
+    return decision
+
+
+def _platform_claimed(text: str) -> str:
+    """The platform that `text` begins with, such as `cpu`, or nothing."""
+    first = text.casefold().replace(",", " ").replace(".", " ").split()[:1]
+    return first[0] if first and first[0] in PLATFORMS else ""
