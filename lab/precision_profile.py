@@ -113,7 +113,6 @@ class Program:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the lab from a command line and return its exit code."""
     request, path = parse(arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         folder = RunFolder.create(path, Redactor.of_this_machine())
     except LabFault as fault:
@@ -144,14 +143,17 @@ def profile(request: Request, folder: RunFolder) -> Mapping[str, Any]:
         quantizers.require_int32_room(request.features)
         inputs = make_inputs(request)
         references = {case: reference_product(each.x, each.w) for case, each in inputs.items()}
+    with folder.stage("measure the timing floor"):
+        floor = timing_floor(device, request.steps)
     results: dict[str, Any] = {}
     programs: dict[str, Program] = {}
     for case in CASES:
         for policy in POLICIES:
             name = f"{case}-{policy}"
-            with folder.stage(f"measure {name}"):
+            with folder.stage(f"compile {name}"):
                 operands = prepare(inputs[case], policy)
                 programs[name] = compile_product(name, operands, device)
+            with folder.stage(f"measure {name}"):
                 results[name] = {
                     "case": case,
                     "policy": policy,
@@ -189,6 +191,7 @@ def profile(request: Request, folder: RunFolder) -> Mapping[str, Any]:
                     for case, each in references.items()
                 },
                 "results": results,
+                "timing_floor_s": floor,
                 "trace": {"steps": len(results), "summary": "trace/summary.json"}
                 if request.trace
                 else None,
@@ -306,12 +309,20 @@ def compiler_memory(compiled: Any) -> dict[str, int | None]:
     }
 
 
+def timing_floor(device: "jax.Device", steps: int) -> dict[str, object]:
+    """What a sample costs when there is next to nothing to compute: the clock, and one call."""
+    import jax
+
+    scalar = jax.device_put(np.float32(0), device)
+    empty = jax.jit(lambda value: value).lower(scalar).compile()
+    return {
+        "clock": sample(lambda: None, steps=steps).as_json(),
+        "empty_call": sample(lambda: empty(scalar).block_until_ready(), steps=steps).as_json(),
+    }
+
+
 def measure(
-    name: str,
-    program: Program,
-    reference: NDArray[np.float64],
-    steps: int,
-    folder: RunFolder,
+    name: str, program: Program, reference: NDArray[np.float64], steps: int, folder: RunFolder
 ) -> dict[str, object]:
     """Error, timing and memory of one program; its texts and output go to `folder`."""
     output = np.asarray(program.run())
@@ -364,7 +375,7 @@ def print_results(results: Mapping[str, Any]) -> None:
         error = result["relative_l2_error"]
         shown = "undefined" if error is None else f"{error:.6g}"
         median_us = result["timing_s"]["median"] * 1e6
-        print(f"{name:<14}{shown:>20}{result['stored_bytes']['total']:>14,}{median_us:>9.1f} µs")
+        print(f"{name:<14}{shown:>20}{result['stored_bytes']['total']:>14,}{median_us:>9.1f} us")
 
 
 def parse(arguments: Sequence[str] | None) -> tuple[Request, Path]:
@@ -430,4 +441,5 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(main())

@@ -27,8 +27,10 @@ class Redactor:
     """Replaces host names, user names and absolute paths, and remembers where it did."""
 
     def __init__(self, *, hosts: Iterable[str], users: Iterable[str], folders: Iterable[str]):
-        known = rf"(?<![\w)\]}}]){_any_of(_spellings(folders))}[\w.+@~/-]*"
-        self._rules = [("absolute path", "<path>", re.compile(each)) for each in (known, PATH)]
+        self._rules = [("absolute path", "<path>", re.compile(PATH))]
+        if known := _any_of(_spellings(folders)):
+            pattern = re.compile(rf"(?<![\w)\]}}]){known}[\w.+@~/-]*")
+            self._rules.insert(0, ("absolute path", "<path>", pattern))
         for label, stand_in, names in (
             ("host name", "host0", hosts),
             ("user name", "user0", users),

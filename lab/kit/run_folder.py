@@ -43,13 +43,13 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, redactor: Redactor) -> "RunFolder":
         """Make a new folder; refuse, and leave untouched, one that is already there."""
+        if os.path.lexists(path):
+            raise UsageFault(
+                f"{path} is already there and stays as it is; name a new folder with --run-dir"
+            )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir()
-        except FileExistsError:
-            raise UsageFault(
-                f"{path} is already there and stays as it is; name a new folder with --run-dir"
-            ) from None
         except OSError as problem:
             raise UsageFault(f"{path} cannot be made: {problem.strerror}") from None
         return cls(path, redactor)
