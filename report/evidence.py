@@ -1,0 +1,175 @@
+"""The one door: a record whose files and sources still match becomes evidence.
+
+*Current* evidence was measured by the lab as it is today. *Historic* evidence has a manifest
+that holds, but an earlier lab made it: it may be shown as such, never cited as today's result.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from report.errors import EvidenceMismatch, Fault, raise_if_any
+from report.record import MAX_JSON_BYTES, Record, printable
+
+Level = Literal["current", "historic"]
+
+_SOURCES = "sources/lab/"
+"""Where a run keeps byte copies of the lab modules that made it."""
+
+_RESTORE = "Restore the record's files, from version control or from whoever made it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceChange:
+    """A lab source that is not what it was when a record was made."""
+
+    path: str
+    """Relative to the lab."""
+    recorded: str
+    found: str | None
+    """Today's SHA-256; `None` when the file is gone."""
+    line_endings_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A record whose manifest holds. The type is the proof; nobody checks twice."""
+
+    record: Record
+    level: Level
+    lab_changes: tuple[SourceChange, ...]
+    """Sources that have changed since; empty for current evidence."""
+
+
+def verify(record: Record, lab: Path) -> Evidence:
+    """`record` as current evidence, or `EvidenceMismatch` naming every file that differs."""
+    return verify_all([record], lab)[record.name]
+
+
+def verify_manifest(record: Record, lab: Path | None = None) -> Evidence:
+    """`record` as historic evidence: its own files match, whatever the lab is today."""
+    raise_if_any(
+        EvidenceMismatch,
+        f"{record.name} is not what was recorded:",
+        file_faults(record),
+        hint=_RESTORE,
+    )
+    changes = tuple(source_changes(record, lab)) if lab else ()
+    return Evidence(record=record, level="historic", lab_changes=changes)
+
+
+def verify_all(
+    records: Iterable[Record], lab: Path, allow_stale: bool = False
+) -> dict[str, Evidence]:
+    """Every record as evidence, by name, or one `EvidenceMismatch` with the faults of all.
+
+    With `allow_stale`, a record that an earlier lab made comes out as historic.
+    """
+    evidence: dict[str, Evidence] = {}
+    altered: list[Fault] = []
+    stale: list[Fault] = []
+    to_measure: list[str] = []
+    for record in records:
+        altered += file_faults(record)
+        changes = tuple(source_changes(record, lab))
+        if changes and not allow_stale:
+            stale += [_stale_fault(record, change, lab) for change in changes]
+            to_measure.append(record.name)
+        level: Level = "historic" if changes else "current"
+        evidence[record.name] = Evidence(record=record, level=level, lab_changes=changes)
+    summary = {
+        (True, False): "Records are not what was recorded:",
+        (False, True): "Records were measured with other sources:",
+    }.get((bool(altered), bool(stale)), "Records do not match:")
+    hints = [_RESTORE] if altered else []
+    if to_measure:
+        commands = "; ".join(f"python build.py run {name}" for name in to_measure)
+        hints.append(f"Restore these files, or measure again: {commands}")
+    raise_if_any(EvidenceMismatch, summary, [*altered, *stale], hint="\n".join(hints))
+    return evidence
+
+
+def file_faults(record: Record) -> list[Fault]:
+    """Everything by which the record's files differ from its manifest, each named apart."""
+    faults = list(record.faults)
+    found = {file.path: file for file in record.files}
+    for path, recorded in record.manifest.items():
+        where = f"{record.name}/{path}"
+        if path not in found:
+            faults.append(Fault(where=where, found="missing", expected="a file, as recorded"))
+        elif found[path].sha256 != recorded:
+            how = _how_changed(record.folder / path, recorded, found[path].sha256)
+            faults.append(Fault(where=where, found=how, expected=f"SHA-256 {recorded:.12}"))
+    if record.manifest:
+        faults += [
+            Fault(
+                where=f"{record.name}/{printable(path)}",
+                found="added since it was recorded",
+                expected="only files that the manifest lists",
+            )
+            for path in sorted(found.keys() - record.manifest.keys())
+        ]
+    if not any(path.startswith(_SOURCES) for path in record.manifest):
+        faults.append(
+            Fault(
+                where=f"{record.name}/{_SOURCES.rstrip('/')}",
+                found="no sources in the manifest",
+                expected="a copy of the lab that measured",
+            )
+        )
+    return faults
+
+
+def source_changes(record: Record, lab: Path) -> Iterator[SourceChange]:
+    """Sources recorded for `record` that differ from `lab` today."""
+    for path, recorded in record.manifest.items():
+        if not path.startswith(_SOURCES):
+            continue
+        name = path.removeprefix(_SOURCES)
+        today = lab / name
+        if today.is_symlink() or not today.is_file():
+            yield SourceChange(path=name, recorded=recorded, found=None)
+            continue
+        content = today.read_bytes()
+        found = sha256(content).hexdigest()
+        if found != recorded:
+            yield SourceChange(
+                path=name,
+                recorded=recorded,
+                found=found,
+                line_endings_only=_same_but_line_endings(content, recorded),
+            )
+
+
+def _stale_fault(record: Record, change: SourceChange, lab: Path) -> Fault:
+    if change.found is None:
+        found = "missing"
+    else:
+        found = f"SHA-256 {change.found:.12}"
+        if change.line_endings_only:
+            found += ", which differs only by its line endings"
+    return Fault(
+        where=f"{lab.name}/{change.path}",
+        found=found,
+        expected=f"SHA-256 {change.recorded:.12}, the source that measured {record.name}",
+    )
+
+
+def _how_changed(path: Path, recorded: str, found: str) -> str:
+    changed = f"changed since it was recorded, to SHA-256 {found:.12}"
+    if path.stat().st_size <= MAX_JSON_BYTES and _same_but_line_endings(
+        path.read_bytes(), recorded
+    ):
+        changed += ", and differs only by its line endings"
+    return changed
+
+
+def _same_but_line_endings(content: bytes, recorded: str) -> bool:
+    """Whether the recorded bytes come back when line endings are all LF or all CRLF."""
+    unix = content.replace(b"\r\n", b"\n")
+    return recorded in (
+        sha256(unix).hexdigest(),
+        sha256(unix.replace(b"\n", b"\r\n")).hexdigest(),
+    )
