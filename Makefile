@@ -1,0 +1,76 @@
+# make site    build the site from recorded evidence (no JAX, no numpy)
+# make test    add JAX, the checkers and a browser, and run every check
+# make lab     measure afresh, into a new folder under runs/
+# make bench   what the build costs, as ratios
+#
+# Everything is installed into .venv from locked hashes. Only `make test` may install
+# outside this folder: a browser, with the system's package manager, and it says so.
+
+.DEFAULT_GOAL := site
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+  "$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null \
+  && echo "$$p" && break; done)
+VENV := .venv
+IN_VENV := $(VENV)/bin/python
+INSTALL := $(IN_VENV) -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes --only-binary :all:
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+
+.PHONY: site test lab bench check lock browser clean help
+
+site: $(VENV)/base.done
+	@$(IN_VENV) build.py
+
+check: $(VENV)/base.done
+	@$(IN_VENV) build.py check
+
+test: $(VENV)/all.done browser
+	$(IN_VENV) -m ruff check .
+	$(IN_VENV) -m ruff format --check .
+	$(IN_VENV) -m mypy
+	$(IN_VENV) -m pytest -n auto
+
+lab: $(VENV)/all.done
+	$(IN_VENV) -m lab.check_precision
+	$(IN_VENV) build.py run precision_profile --platform cpu --trace
+
+bench: $(VENV)/all.done
+	@$(IN_VENV) bench/bench.py
+
+# The locks hold every platform and Python 3.11 to 3.14; all.lock agrees with base.lock.
+LOCK := $(IN_VENV) -m uv pip compile pyproject.toml --no-config --quiet --universal --python-version 3.11 \
+  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+lock: $(VENV)/all.done
+	$(LOCK) --upgrade --output-file base.lock
+	$(LOCK) --upgrade --all-extras --constraints base.lock --output-file all.lock
+
+$(IN_VENV):
+	@test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 to 3.14; none was found as python3 or python3.11 … python3.14." >&2; exit 3; }
+	@"$(PYTHON)" -m venv --clear $(VENV) || { rm -rf $(VENV); \
+	  echo "Python could not make a virtual environment. On Debian: apt-get install python3-venv" >&2; exit 3; }
+
+$(VENV)/base.done: base.lock | $(IN_VENV)
+	@echo "Installing what the site needs into $(VENV) (about 150 MB, once)."
+	@$(INSTALL) -r base.lock
+	@touch $@
+
+$(VENV)/all.done: all.lock $(VENV)/base.done
+	@echo "Installing what the lab and the tests need into $(VENV) (about 900 MB, once)."
+	@$(INSTALL) -r all.lock
+	@touch $@
+
+browser:
+	@for b in $(BROWSERS); do command -v "$$b" >/dev/null && exit 0; done; \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then as=; \
+	elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then as=sudo; \
+	else echo "The page tests need a Chromium ($(BROWSERS)) on the PATH. On Debian: apt-get install chromium" >&2; exit 3; fi; \
+	echo "No browser found: installing Debian's chromium, system-wide, with apt-get."; \
+	$$as apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends chromium
+
+clean:
+	rm -rf site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile

@@ -1,0 +1,131 @@
+"""Archives a reader takes away: the practice workspace, and every artifact of a site.
+
+The same files give the same bytes: stored, in order of name, dated 1980-01-01, mode 0644,
+no owner. Nothing is compressed, so that the bytes do not depend on a compressor's version.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from report.archive import manifest
+from report.errors import ContentFault, Fault, raise_if_any
+from report.evidence import Evidence
+
+WORKSPACE = "downloads/practice-workspace.zip"
+ARTIFACTS = "downloads/assay-artifacts.zip"
+
+LAB_PACKAGES = ("jax", "jaxlib", "ml-dtypes", "numpy", "opt-einsum", "scipy")
+"""What the lab imports, and what that needs in turn."""
+
+_SAFE_NAME = re.compile(r"(?:[a-z0-9_-][a-z0-9._-]*/)*[a-z0-9_-][a-z0-9._-]*")
+_PINNED = re.compile(r"^([a-z0-9-]+)==")
+
+_README = """\
+# Practice workspace
+
+The lab of Assay, its independent check and the recorded runs. It needs Python 3.11 or later,
+jax and numpy, and nothing else of Assay.
+
+On a laptop:
+
+    python3 -m venv .venv
+    .venv/bin/python -m pip install --require-hashes -r requirements.txt
+    .venv/bin/python -m lab.check_precision
+    .venv/bin/python -m lab.precision_profile --platform cpu --run-dir runs/precision-cpu --trace
+
+On a TPU VM, add the TPU runtime at the version that jax asks for, and name the platform:
+
+    .venv/bin/python -m pip install "jax[tpu]=={jax}"
+    .venv/bin/python -m lab.precision_profile --platform tpu --run-dir runs/precision-tpu --trace
+
+The lab uses the first local device. When the platform is not there it stops with exit code 3 and
+never falls back to the CPU. A CPU run is a reference for the arithmetic, not a result of a TPU.
+
+`lab/records/` holds the published runs, byte for byte. Each has a `manifest.sha256`; check one
+with `sha256sum --check manifest.sha256` in its folder, and this workspace the same way.
+
+To publish your run, bring its folder back beside Assay's build.py:
+
+    python build.py record runs/precision-tpu --as precision-tpu
+"""
+
+
+def practice_workspace(lab: Path, evidence: Iterable[Evidence], lock: str) -> bytes:
+    """The lab, its requirements out of `lock`, how to run it, and the records: a zip."""
+    files = {
+        f"lab/{source.relative_to(lab).as_posix()}": source.read_bytes()
+        for source in sorted(lab.rglob("*.py"))
+        if "records" not in source.relative_to(lab).parts
+    }
+    for proof in evidence:
+        record = proof.record
+        for path in (*(file.path for file in record.files), manifest.NAME):
+            files[f"lab/records/{record.name}/{path}"] = (record.folder / path).read_bytes()
+    requirements, versions = lab_requirements(lock)
+    files["requirements.txt"] = requirements.encode()
+    files["readme.md"] = _README.format(jax=versions["jax"]).encode()
+    files[manifest.NAME] = manifest.manifest(files)
+    return pack({f"practice-workspace/{path}": data for path, data in files.items()})
+
+
+def artifacts(site: Mapping[str, bytes | Path]) -> bytes:
+    """Every figure file and every record file of a rendered site: a zip."""
+    files = {
+        path: data if isinstance(data, bytes) else data.read_bytes()
+        for path, data in site.items()
+        if path.startswith(("figures/", "records/")) and not path.endswith(".html")
+    }
+    files[manifest.NAME] = manifest.manifest(files)
+    return pack({f"assay-artifacts/{path}": data for path, data in files.items()})
+
+
+def lab_requirements(lock: str) -> tuple[str, dict[str, str]]:
+    """The lab's lines of a lock file, hashes included, and the version of each package.
+
+    A package pinned twice, for older and newer Pythons, keeps both pins; the version told
+    is the last.
+    """
+    kept: list[str] = []
+    versions: dict[str, str] = {}
+    wanted = False
+    for line in lock.splitlines():
+        if pinned := _PINNED.match(line):
+            wanted = pinned[1] in LAB_PACKAGES
+            if wanted:
+                versions[pinned[1]] = line[pinned.end() :].split()[0]
+        if wanted:
+            kept.append(line)
+    raise_if_any(
+        ContentFault,
+        "The lock file does not pin what the lab needs:",
+        [
+            Fault(where="all.lock", found=f"no pin of {name}", remedy="make lock")
+            for name in LAB_PACKAGES
+            if name not in versions
+        ],
+    )
+    return "\n".join([*kept, ""]), versions
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """A zip of `files` by their paths; a name another system would change is refused."""
+    raise_if_any(ContentFault, "These names cannot go into an archive:", _name_faults(files))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for path, data in sorted(files.items()):
+            member = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
+            member.create_system = 3
+            member.external_attr = 0o100644 << 16
+            archive.writestr(member, data)
+    return buffer.getvalue()
+
+
+def _name_faults(paths: Iterable[str]) -> list[Fault]:
+    return [
+        Fault(where=path, found="a name that is not portable", expected="only a-z 0-9 . _ / -")
+        for path in paths
+        if not _SAFE_NAME.fullmatch(path)
+    ]
