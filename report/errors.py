@@ -37,7 +37,9 @@ class ReportError(Exception):
         self.summary = summary
         self.faults: tuple[Fault, ...] = tuple(faults)
         self.hint = hint
-        super().__init__("\n".join([summary, *(f"  {line}" for f in self.faults for line in str(f).split("\n"))]))
+        super().__init__(
+            "\n".join([summary, *(f"  {line}" for f in self.faults for line in str(f).split("\n"))])
+        )
 
 
 class UsageFault(ReportError):
@@ -96,7 +98,9 @@ class SealBroken(ReportError):
     kind = "seal"
 
 
-def raise_if_any(error: type[ReportError], summary: str, faults: Sequence[Fault], hint: str = "") -> None:
+def raise_if_any(
+    error: type[ReportError], summary: str, faults: Sequence[Fault], hint: str = ""
+) -> None:
     """Raise `error` with every fault, or return when there is none."""
     if faults:
         raise error(summary, faults, hint)
@@ -104,7 +108,7 @@ def raise_if_any(error: type[ReportError], summary: str, faults: Sequence[Fault]
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint with the nearest of `known`, or with a few of them when none is near."""
-    from difflib import get_close_matches  # only a fault needs it, and it is slow to import
+    from difflib import get_close_matches  # noqa: PLC0415  slow to import; only a fault needs it
 
     names = sorted(known)
     near = get_close_matches(name, names, n=3, cutoff=0.6)

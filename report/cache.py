@@ -1,0 +1,53 @@
+"""Work that is kept: bytes under a key that names everything they depend on.
+
+Each entry carries the digest of its bytes and is passed over when they no longer match, so a
+damaged cache costs time and nothing else. Deleting it is always safe.
+"""
+
+import os
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+_DIGEST = 32
+"""Bytes of the SHA-256 that precedes each entry."""
+
+
+class Cache:
+    """A folder of entries, made when the first is kept. Several builds may use it at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, key: str) -> bytes | None:
+        """What was kept under `key`, or `None` when nothing whole is there."""
+        try:
+            content = self._place(key).read_bytes()
+        except OSError:
+            return None
+        kept = content[_DIGEST:]
+        return kept if sha256(kept).digest() == content[:_DIGEST] else None
+
+    def put(self, key: str, kept: bytes) -> None:
+        """Keep `kept` under `key`. A full or read-only disk costs time later, not this build."""
+        place = self._place(key)
+        part = place.with_suffix(f".{os.getpid()}")
+        with suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(sha256(kept).digest() + kept)
+            part.replace(place)
+
+    def _place(self, key: str) -> Path:
+        name = sha256(key.encode()).hexdigest()
+        return self._folder / name[:2] / name[2:]
+
+
+class NullCache:
+    """Keeps nothing: for a check, which writes nothing and trusts nothing kept."""
+
+    def get(self, key: str) -> bytes | None:
+        del key
+        return None
+
+    def put(self, key: str, kept: bytes) -> None:
+        del key, kept
