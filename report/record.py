@@ -41,7 +41,6 @@ _DOCUMENTS: Mapping[DocumentName, tuple[str, str]] = {
 
 _OPTIONAL = ("trace",)
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<path>[^\r]+)")
 _SEGMENT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
@@ -133,8 +132,6 @@ class _Reading:
 
     def files(self) -> Iterator[RecordFile]:
         """Hash every file, in the order of paths, keeping the bytes of what will be parsed."""
-        if not _NAME.fullmatch(self.folder.name):
-            self.fault("", "a name a page cannot have", "a-z, 0-9, '.', '_' and '-', at most 64")
         parsed = {MANIFEST, "failure.json", *(path for path, _ in _DOCUMENTS.values())}
         for count, path in enumerate(sorted(self._walk("", 0))):
             if count >= MAX_FILES:
