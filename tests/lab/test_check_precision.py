@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.check_precision import CHECKS
+from lab.check_precision import CHECKS, check_run
 
 pytestmark = pytest.mark.lab
 
@@ -22,6 +22,11 @@ def test_a_sound_lab_and_its_run_pass(run: Path, run_lab: Lab) -> None:
 
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("ok ") == len(CHECKS) + 1
+
+
+@pytest.mark.parametrize("name", ["precision-cpu", "precision-batch-one"])
+def test_a_record_passes(name: str, project: Path) -> None:
+    check_run(project / "lab/records" / name)
 
 
 def test_an_altered_output_is_found_and_named(run: Path, run_lab: Lab, tmp_path: Path) -> None:
