@@ -125,7 +125,7 @@ def figure_context(figure: Figure, number: int, galley: Galley) -> Context:
             "size": size(len(files.data)),
         },
         "sources": [_source(source, page) for source in figure.sources],
-        "draws": figure.draws,
+        "draws": figure.draws.split(),
         "table": table_context(figure.table, 0, galley, inside=True),
         "live": None
         if live is None

@@ -30,6 +30,8 @@ from report.pages.roles import ROLES, RoleFault, Use
 MAX_CHARACTERS = 400_000
 MAX_BLOCK_CHARACTERS = 20_000
 MAX_DEPTH = 16
+CODE_MEASURE = 62
+"""Characters of code that the text column holds; a block with longer lines is set across the margin."""
 
 UNITS = (
     "%|percent|bytes?|k?B|[KMGT]i?B|[kKMGTP]?FLOPs?|[kKMGTP]?OPs?|seconds?|milliseconds?"
@@ -493,9 +495,9 @@ class Galley:
             f"<tr>{self._cells(row, words, right)}</tr>" for body in bodies for row in body.children
         )
         label = escape(", ".join(filter(None, words)))
-        wide = " wide" if len(heads) > 2 else ""
+        kind = "numbers" if all(right[1:]) else "broad" if len(heads) > 2 else "words"
         return (
-            f'<div class="tbl plain{wide}"><div class="scroll" tabindex="0" role="group"'
+            f'<div class="tbl {kind}"><div class="scroll" tabindex="0" role="group"'
             f' aria-label="Table: {label}"><table class="stack"><thead><tr>{top}</tr></thead>'
             f"<tbody>{rows}</tbody></table></div></div>"
         )
@@ -539,6 +541,7 @@ class Galley:
             code=_markup(code),
             title=match["title"] or LANGUAGES[match["language"]],
             id=f"code-{line}",
+            broad=max(map(len, node.content.split("\n"))) > CODE_MEASURE,
         )
 
     def _equation(self, node: SyntaxTreeNode, label: str) -> str:

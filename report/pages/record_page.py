@@ -66,18 +66,15 @@ def set_record(press: Press, evidence: Evidence, steps: Sequence[tuple[str, str,
     results = run.results
     ids = [result.id for result in results]
     body: dict[str, Any] = {
-        "request": table("request", "What was asked", "Option|Value", named(record.report["request"])),
+        "request": list(flat(record.report["request"])),
         "requested": table(
             "requested",
             "Arithmetic as requested. Whether the program does it is read from its text, below.",
             "Result|Operand|Accumulator|Output|Precision",
             [requested(result) for result in results],
         ),
-        "environment": table(
-            "environment",
-            "Where it ran",
-            "Field|Value",
-            named({k: v for k, v in record.environment.items() if k not in {"schema", "redacted"}}),
+        "environment": list(
+            flat({k: v for k, v in record.environment.items() if k not in {"schema", "redacted"}})
         ),
         "redacted": list(record.environment.get("redacted", [])),
         "inputs": table(
@@ -162,20 +159,16 @@ def code(text: str) -> Cell:
     return Cell(text=f"`{text}`" if text and "`" not in text else _plain(text))
 
 
-def named(fields: Mapping[str, Any]) -> Rows:
-    """Nested JSON as rows of dotted names and values, nothing left out."""
-    return [(code(name), shown(text)) for name, text in _flat(fields, "")]
-
-
-def _flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
+def flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Nested JSON as dotted names and printed values, nothing left out."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
-            yield from _flat(inner, f"{name}.{key}" if name else str(key))
+            yield from flat(inner, f"{name}.{key}" if name else str(key))
     elif isinstance(value, list) and not any(isinstance(inner, (list, dict)) for inner in value):
         yield name, ", ".join(_scalar(inner) for inner in value) or "none"
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _flat(inner, f"{name}.{index}")
+            yield from flat(inner, f"{name}.{index}")
     else:
         yield name, _scalar(value)
 

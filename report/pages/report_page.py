@@ -51,6 +51,12 @@ def figures_of(report: DecisionReport, figures: dict[str, Any]) -> list[str]:
     ]
 
 
+def label(fact: str) -> str:
+    """A fact's key as words: `jax_devices` is `JAX devices`."""
+    words = fact.replace("_", " ").replace("jax ", "JAX ")
+    return words[:1].upper() + words[1:]
+
+
 def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) -> None:
     """Set `reports/<slug>.html`, or add a fault when the report contradicts its evidence."""
     evidence = press.evidence.get(report.record)
@@ -113,9 +119,7 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
                 "name": PARTS[part],
                 "facts": [
                     {
-                        "name": fact.replace("_", " ").replace("jax", "JAX").capitalize()
-                        if not fact.startswith("jax")
-                        else fact.replace("_", " ").replace("jax", "JAX"),
+                        "name": label(fact),
                         "text": text(answer, f"{part}.{fact}") if answer else "",
                     }
                     for fact, answer in facts.items()

@@ -6,8 +6,10 @@ second sets it. All faults of all pages come out together.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +20,17 @@ from report.errors import ContentFault, raise_if_any
 from report.evidence import Evidence
 from report.exhibit import Figure, Table
 from report.notation import render
+from report.numbers.precision import PrecisionRun
 from report.numbers.study import Study
 from report.numbers.values import Value, anchor
 from report.pages.anchors import NOUNS, Anchor, Anchors, relative
 from report.pages.exhibits import Context, FigureFiles, Shelf, size
 from report.pages.links import check_links
-from report.pages.live import Shelf as Cache
-from report.pages.live import runtime, specifications
+from report.pages.live import specifications
 from report.pages.press import Page, Press, deck_of, environment, term_anchor
 from report.pages.prose import Desk, Galley, Heading, Manuscript, read
 from report.pages.record_page import run_summary, set_record
-from report.pages.report_page import OUTCOMES, add_anchors, path_of, set_report
+from report.pages.report_page import OUTCOMES, add_anchors, label, path_of, set_report
 from report.pages.search import search_text
 
 STYLES = ("tokens", "base", "layout", "figure", "table", "code", "report", "print")
@@ -36,6 +38,8 @@ STYLES = ("tokens", "base", "layout", "figure", "table", "code", "report", "prin
 SCRIPTS = ("boot", "page", "search")
 FEATURED = "error-by-policy"
 """The figure of the front page."""
+FEATURED_RESULT = "outlier-int8"
+"""The result whose number the front page follows to its source."""
 TABLE_PAGES = {"chips.html": ("chips", "counting-units"), "formats.html": ("formats",)}
 ARCHIVES = {
     "downloads/practice-workspace.zip": (
@@ -49,6 +53,8 @@ ARCHIVES = {
     ),
 }
 """What the archive room adds to the site after its pages are set."""
+RUNTIME = "assets/vega.js"
+"""What the figures' room adds: the script that live figures load."""
 
 FIXED_PAGES = {
     "index": "Assay",
@@ -69,9 +75,9 @@ def render_site(
     figures: Mapping[str, Figure],
     tables: Mapping[str, Table],
     templates: Path,
-    cache: Cache,
 ) -> dict[str, bytes | Path]:
     """Every file of the site by path, or ContentFault with every fault of every page."""
+    evidence = featured_first(evidence, study)
     jinja = environment(templates)
     pieces = jinja.get_template("pieces.html").module
     shelf = Shelf(figures=figures, tables=tables, pieces=pieces)
@@ -110,14 +116,20 @@ def render_site(
     raise_if_any(ContentFault, "The pages cannot be set as they are written:", press.faults)
 
     site: dict[str, bytes | Path] = {path: html.encode() for path, html in press.pages.items()}
-    site |= assets(templates, figures, press, cache)
+    site |= assets(templates, figures, press)
     for figure in figures.values():
         site |= FigureFiles(figure=figure).all()
     for proof in evidence.values():
         site |= record_files(proof)
     site["claims.json"] = claims(press)
-    check_links(site, promised=ARCHIVES, written=press.written)
+    check_links(site, promised=(*ARCHIVES, RUNTIME), written=press.written)
     return site
+
+
+def featured_first(evidence: Mapping[str, Evidence], study: Study) -> dict[str, Evidence]:
+    """The records, that of the lesson's figures before the others."""
+    first = study.featured.name if study.featured else ""
+    return dict(sorted(evidence.items(), key=lambda item: item[0] != first))
 
 
 class _Pieces:
@@ -204,6 +216,7 @@ def set_index(press: Press, figures: Mapping[str, Figure]) -> None:
         page,
         galley,
         figures=featured,
+        trail=follow_one_number(press, galley),
         lessons=[
             {
                 "title": lesson.title,
@@ -226,12 +239,35 @@ def set_index(press: Press, figures: Mapping[str, Figure]) -> None:
             {"title": note.title, "href": f"decisions/{note.slug}.html", "text": deck_of(note)}
             for note in press.content.decisions
         ],
-        records=[run_summary(press, run, page.path) for run in press.study.precision.values()],
+        records=[run_summary(press, run, page.path) for run in runs(press)],
         values=len(press.study.values.derived),
         chips=len(press.content.chips),
         formats=len(press.content.formats),
         terms=len(press.content.glossary),
     )
+
+
+def runs(press: Press) -> list[PrecisionRun]:
+    return [press.study.precision[name] for name in press.evidence]
+
+
+def follow_one_number(press: Press, galley: Galley) -> list[Markup]:
+    """The way from one printed number back to the code that measured it, step by step."""
+    run = press.study.featured
+    if run is None:
+        return []
+    record = press.evidence[run.name].record
+    pointer = f"{run.name}#/results/{FEATURED_RESULT}/relative_l2_error"
+    steps = (
+        f"**{{value}}`{pointer}; error`** is the relative error of INT8 operands under one outlier.",
+        f"It stands in the record as `{pointer}`.",
+        f"Its file, [report.json](records/{run.name}/report.json), has sha256"
+        f" `{run.source.digest}`, as the [manifest](records/{run.name}/manifest.sha256) says.",
+        f"The manifest, sha256 `{record.manifest_sha256[:12]}`, also lists the"
+        f" [lab source](records/{run.name}/sources/lab/{record.config['lab']}.py) that ran,"
+        " byte for byte today’s.",
+    )
+    return [Markup(galley.inline(step, "page index.html", lint=False)) for step in steps]
 
 
 def set_documents(
@@ -328,8 +364,8 @@ def set_records(press: Press) -> None:
         deck="A record is one run of a lab, kept byte for byte. Pages take measured numbers from records and from nowhere else.",
         records=names,
     )
-    runs = [run_summary(press, run, page.path) for run in press.study.precision.values()]
-    press.set(page, press.galley(page.path), records=runs)
+    rows = [run_summary(press, run, page.path) for run in runs(press)]
+    press.set(page, press.galley(page.path), records=rows)
 
 
 def set_workings(press: Press) -> None:
@@ -354,9 +390,11 @@ def set_workings(press: Press) -> None:
         groups.setdefault(group, []).append(working(press, value, galley))
     parts = []
     for group, rows in groups.items():
-        name = "Given for the examples" if group == "given" else group.replace("_", " ").capitalize()
-        galley.headings.append(Heading(level=2, id=f"part-{group.replace('_', '-')}", text=name))
-        parts.append({"id": f"part-{group.replace('_', '-')}", "name": name, "rows": rows})
+        derived = group != "given"
+        name = label(group) if derived else "Given for the examples"
+        place = f"part-{group.replace('_', '-')}"
+        galley.headings.append(Heading(level=2, id=place, text=name))
+        parts.append({"id": place, "name": name, "rows": rows, "derived": derived})
     press.set(page, galley, parts=parts)
 
 
@@ -367,17 +405,22 @@ def working(press: Press, value: Value, galley: Galley) -> Context:
             href = relative(press.study.values.resolve_href(pointer), galley.page)
         except ContentFault:
             href = ""
-        inputs.append({"pointer": pointer, "href": href})
+        inputs.append({"pointer": breakable(pointer), "href": href})
     where = f"the formula of {value.pointer}"
     return {
         "id": anchor(value.pointer),
-        "pointer": value.pointer,
+        "pointer": breakable(value.pointer),
         "kind": value.kind,
         "formula": Markup(galley.inline(f"${value.formula}$", where)) if value.formula else "",
         "inputs": inputs,
         "result": in_full(value),
         "reason": value.reason,
     }
+
+
+def breakable(pointer: str) -> Markup:
+    """A pointer that may break after each of its keys."""
+    return Markup(re.sub(r"(?<=[/_])", "<wbr>", escape(pointer)))
 
 
 def in_full(value: Value) -> str:
@@ -434,7 +477,7 @@ def set_downloads(press: Press, figures: Mapping[str, Figure]) -> None:
                     if file.path.startswith("sources/") and file.size
                 ],
             }
-            for run in press.study.precision.values()
+            for run in runs(press)
         ],
     )
 
@@ -481,7 +524,7 @@ def set_search(press: Press) -> None:
 
 
 def assets(
-    templates: Path, figures: Mapping[str, Figure], press: Press, cache: Cache
+    templates: Path, figures: Mapping[str, Figure], press: Press
 ) -> dict[str, bytes | Path]:
     """Styles, scripts, typefaces, live figures and search text."""
     style = "\n".join((templates / "style" / f"{name}.css").read_text("utf-8") for name in STYLES)
@@ -493,8 +536,6 @@ def assets(
             files[f"assets/fonts/{face.name.lower()}"] = face
     for figure in figures.values():
         files |= specifications(figure)
-    if any(figure.drawing.live for figure in figures.values()):
-        files["assets/vega.js"] = runtime(cache)
     files["assets/search-text.js"] = search_text(press.pages, press.titles)
     return files
 
