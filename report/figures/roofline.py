@@ -230,7 +230,8 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
             rate=f"format(datum.y,'.3~r')+'{theme.NBSP}T{work}/s'",
         )
     )
-    beside = points.transform_filter("datum.x<150")
+    right = points.transform_filter("datum.x<40")
+    left = points.transform_filter("datum.x>=40 && datum.x<150")
     under = points.transform_filter("datum.x>=150")
     name = {**theme.VALUE, "color": theme.C2}
     rate = {**theme.ASIDE, "color": theme.C2}
@@ -260,8 +261,10 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
         ).encode(x="ridge:Q", y="floor:Q", text="ridge_text:N"),
         points.mark_rule(color=theme.C2, strokeDash=[1, 3]).encode(x=x, y=y, y2="floor:Q"),
         points.mark_point(color=theme.C2).encode(x=x, y=y),
-        beside.mark_text(dx=11, dy=6, **name).encode(x=x, y=y, text="text:N"),
-        beside.mark_text(dx=11, dy=23, **rate).encode(x=x, y=y, text="rate:N"),
+        right.mark_text(dx=11, dy=6, **name).encode(x=x, y=y, text="text:N"),
+        right.mark_text(dx=11, dy=23, **rate).encode(x=x, y=y, text="rate:N"),
+        left.mark_text(align="right", dx=-11, dy=-20, **name).encode(x=x, y=y, text="text:N"),
+        left.mark_text(align="right", dx=-11, dy=-4, **rate).encode(x=x, y=y, text="rate:N"),
         under.mark_text(align="center", dy=19, **name).encode(x=x, y=y, text="text:N"),
         under.mark_text(align="center", dy=36, **rate).encode(x=x, y=y, text="rate:N"),
         alt.Chart(theme.rows(cited))

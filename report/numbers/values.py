@@ -58,6 +58,9 @@ class Values(Mapping[str, Value]):
     def __getitem__(self, pointer: str) -> Value:
         return self.lookup(pointer)
 
+    def __contains__(self, pointer: object) -> bool:
+        return pointer in self._known
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
 
