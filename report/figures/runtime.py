@@ -27,7 +27,7 @@ def runtime(cache: Store) -> bytes:
     key = sha256(made_from.encode()).hexdigest()
     if (found := cache.get(key)) is not None:
         return found
-    from vl_convert import javascript_bundle  # slow to start, and seldom needed
+    from vl_convert import javascript_bundle  # noqa: PLC0415 (slow to start, seldom needed)
 
     script = f"(function(){{{javascript_bundle(_SNIPPET)}}})();\n".encode()
     cache.put(key, script)

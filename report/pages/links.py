@@ -46,7 +46,11 @@ class _Reader(HTMLParser):
                     page.resources.add(value)
             elif name in _TO_IDS:
                 page.to_ids.update(value.split())
-            elif name.startswith("data-") and name.removeprefix("data-") in {"wide", "narrow", "runtime"}:
+            elif name.startswith("data-") and name.removeprefix("data-") in {
+                "wide",
+                "narrow",
+                "runtime",
+            }:
                 page.links.setdefault(value, self.getpos()[0])
             elif name in {"style", "integrity", "srcdoc"} or name.startswith("on"):
                 page.banned.append(f"line {self.getpos()[0]}: {tag} {name}={value!r:.60}")

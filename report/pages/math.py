@@ -14,8 +14,12 @@ MAX_LENGTH = 4000
 MAX_DEPTH = 60
 
 _CORE = frozenset(
-    "math maction merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot"
-    " mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover".split()
+    f"m{name}"
+    for name in (
+        *("ath", "action", "error", "frac", "i", "multiscripts", "n", "o", "over", "padded"),
+        *("phantom", "prescripts", "root", "row", "s", "space", "sqrt", "style", "sub", "subsup"),
+        *("sup", "table", "td", "text", "tr", "under", "underover"),
+    )
 )
 _BANNED = re.compile(r"\\(href|url|includegraphics|html\w+|color|textcolor|colorbox|require)\b")
 _BARE_PERCENT = re.compile(r"(?<!\\)(?:\\\\)*%")
@@ -33,7 +37,8 @@ _CLASS_OF_RULE = {
     "padding-left:1em": "wide-left",
 }
 _LETTER_ACCENT = re.compile(
-    r'<mover accent="true">(<m[in]>[^<]{1,2}</m[in]>)<mo(?: stretchy="(?:true|false)")?>(.)</mo></mover>'
+    r'<mover accent="true">(<m[in]>[^<]{1,2}</m[in]>)'
+    r'<mo(?: stretchy="(?:true|false)")?>(.)</mo></mover>'
 )
 _SPACING_ACCENT = {"\u0302": "ˆ", "^": "ˆ", "\u0303": "˜", "\u0304": "¯", "\u0307": "˙"}
 _OVERLINE = '<mo stretchy="true">\u0332</mo>'
@@ -98,8 +103,7 @@ def _spacing_accent(found: re.Match[str]) -> str:
 
 def _class_for(style: str, tex: str) -> str:
     classes = []
-    for rule in filter(None, (part.strip() for part in style.split(";"))):
-        rule = re.sub(r"\s*:\s*", ":", rule)
+    for rule in filter(None, re.sub(r"\s*([:;])\s*", r"\1", style).strip().split(";")):
         if rule.startswith("margin-left:-"):
             classes.append("pull-left")
         elif rule in _CLASS_OF_RULE:

@@ -12,8 +12,10 @@ from report.content import Content, Document, Term
 from report.errors import Fault
 from report.evidence import Evidence
 from report.numbers.study import Study
-from report.pages.anchors import Anchors, relative
-from report.pages.prose import Claim, Desk, Galley, Heading, slugify
+from report.pages.anchors import relative
+from report.pages.desk import Claim, Desk, Heading
+from report.pages.manuscript import slugify
+from report.pages.prose import Galley
 
 Context = dict[str, Any]
 
@@ -182,15 +184,3 @@ def deck_of(document: Document) -> str:
 
 def _where(term: Term) -> str:
     return f"{term.path}:{term.line}"
-
-
-__all__ = [
-    "Anchors",
-    "Context",
-    "Page",
-    "Press",
-    "contents",
-    "deck_of",
-    "environment",
-    "term_anchor",
-]

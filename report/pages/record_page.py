@@ -8,9 +8,9 @@ from report.exhibit import Cell, Column, Kind, Scalar, Table
 from report.notation import render
 from report.numbers.precision import PrecisionRun, Result
 from report.pages.anchors import relative
+from report.pages.desk import Heading
 from report.pages.exhibits import Context, size, table_context
 from report.pages.press import Page, Press
-from report.pages.prose import Heading
 from report.record import Record
 
 MAX_TEXT = 60_000
@@ -19,7 +19,9 @@ MAX_TEXT = 60_000
 Rows = Sequence[tuple[Cell, ...]]
 
 
-def set_record(press: Press, evidence: Evidence, steps: Sequence[tuple[str, str, str, str]]) -> None:
+def set_record(
+    press: Press, evidence: Evidence, steps: Sequence[tuple[str, str, str, str]]
+) -> None:
     """Set `records/<name>.html`."""
     record = evidence.record
     run = press.study.precision[record.name]
@@ -27,7 +29,7 @@ def set_record(press: Press, evidence: Evidence, steps: Sequence[tuple[str, str,
         path=f"records/{record.name}.html",
         kind="record",
         title=record.name,
-        description=f"The recorded run {record.name}: request, environment, results, programs, files.",
+        description=f"The recorded run {record.name}: what was asked, where it ran, what came out.",
         eyebrow="Record",
         deck=(
             f"One run of the lab `{record.config['lab']}`, byte for byte as it was written, with"
@@ -244,7 +246,10 @@ def timing(result: Result) -> tuple[Cell, ...]:
 def program(result: Result, record: Record, page: str) -> Context:
     """One result's program as requested and as compiled."""
     texts = []
-    for name, artifact in (("StableHLO, as requested", result.stablehlo), ("Optimized HLO", result.hlo)):
+    for name, artifact in (
+        ("StableHLO, as requested", result.stablehlo),
+        ("Optimized HLO", result.hlo),
+    ):
         text = (record.folder / artifact.path).read_text("utf-8")
         texts.append(
             {
@@ -277,7 +282,9 @@ def trace(record: Record, table: Any) -> Context | None:
     ]
     return {
         "note": record.trace["note"],
-        "steps": table("trace-steps", "Steps of the warmed capture", "Step|Inner name|>Starts|>Lasts", steps),
+        "steps": table(
+            "trace-steps", "Steps of the warmed capture", "Step|Inner name|>Starts|>Lasts", steps
+        ),
         "planes": table("trace-planes", "Planes of the capture", "Plane|>Lines|>Events", planes),
     }
 
@@ -301,4 +308,3 @@ def run_summary(press: Press, run: PrecisionRun, page: str) -> Context:
         "digest": record.manifest_sha256[:12],
         "sha256": record.manifest_sha256,
     }
-

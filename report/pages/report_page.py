@@ -1,5 +1,6 @@
 """The page of a decision report: six parts, what was decided, and what nobody recorded."""
 
+import re
 from typing import Any
 
 from markupsafe import Markup
@@ -8,8 +9,8 @@ from report.content import DecisionReport
 from report.errors import ContentFault, Fault
 from report.notation import render
 from report.pages.anchors import NOUNS, Anchor, Anchors, relative
+from report.pages.desk import Heading
 from report.pages.press import Page, Press
-from report.pages.prose import Heading
 
 OUTCOMES = {"hold": "On hold", "adopt": "Adopted", "reject": "Rejected"}
 PARTS = {
@@ -53,7 +54,9 @@ def figures_of(report: DecisionReport, figures: dict[str, Any]) -> list[str]:
 
 def label(fact: str) -> str:
     """A fact's key as words: `jax_devices` is `JAX devices`."""
-    words = fact.replace("_", " ").replace("jax ", "JAX ")
+    words = fact.replace("_", " ")
+    for name in ("jax", "kv"):
+        words = re.sub(rf"\b{name}\b", name.upper(), words)
     return words[:1].upper() + words[1:]
 
 
@@ -95,7 +98,9 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
         return Markup(galley.text(markdown.strip(), f"{report.path} {key}"))
 
     galley.headings.append(Heading(level=2, id="decision", text="Decision"))
-    metric = galley.inline(f"{{value}}`{report.target.metric}; error`", f"{report.path} target.metric")
+    metric = galley.inline(
+        f"{{value}}`{report.target.metric}; error`", f"{report.path} target.metric"
+    )
     target = {
         "statement": text(report.target.statement, "target.statement"),
         "metric": Markup(metric),
@@ -127,7 +132,10 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
                 "figures": [
                     Markup(
                         press.desk.exhibits.place(
-                            "fig", name, press.desk.anchors.find(f"fig:{name}", page.path).number, galley
+                            "fig",
+                            name,
+                            press.desk.anchors.find(f"fig:{name}", page.path).number,
+                            galley,
                         )
                     )
                     for name in figures_of(report, figures)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from report.errors import did_you_mean
 from report.notation import render
 from report.pages.anchors import relative
+from report.pages.desk import Claim
 
 if TYPE_CHECKING:
     from report.pages.prose import Galley
@@ -41,8 +42,6 @@ class Use:
 
 def set_value(use: Use) -> str:
     """`POINTER; format`: the value as printed, linked to the place that shows where it is from."""
-    from report.pages.prose import Claim
-
     galley = use.galley
     pointer, found, spelling = (part.strip() for part in use.text.partition(";"))
     if not found or not spelling:

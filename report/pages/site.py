@@ -24,11 +24,13 @@ from report.numbers.precision import PrecisionRun
 from report.numbers.study import Study
 from report.numbers.values import Value, anchor
 from report.pages.anchors import NOUNS, Anchor, Anchors, relative
+from report.pages.desk import Desk, Heading
 from report.pages.exhibits import Context, FigureFiles, Shelf, size
 from report.pages.links import check_links
 from report.pages.live import specifications
+from report.pages.manuscript import Manuscript, read
 from report.pages.press import Page, Press, deck_of, environment, term_anchor
-from report.pages.prose import Desk, Galley, Heading, Manuscript, read
+from report.pages.prose import Galley
 from report.pages.record_page import run_summary, set_record
 from report.pages.report_page import OUTCOMES, add_anchors, label, path_of, set_report
 from report.pages.search import search_text
@@ -40,7 +42,10 @@ FEATURED = "error-by-policy"
 """The figure of the front page."""
 FEATURED_RESULT = "outlier-int8"
 """The result whose number the front page follows to its source."""
-TABLE_PAGES = {"chips.html": ("chips", "counting-units"), "formats.html": ("formats",)}
+TABLE_PAGES = {
+    "chips.html": ("chips", "counting-units", "support"),
+    "formats.html": ("formats",),
+}
 ARCHIVES = {
     "downloads/practice-workspace.zip": (
         "Practice workspace",
@@ -68,7 +73,7 @@ FIXED_PAGES = {
 }
 
 
-def render_site(
+def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     content: Content,
     study: Study,
     evidence: Mapping[str, Evidence],
@@ -103,8 +108,16 @@ def render_site(
 
     set_index(press, figures)
     set_documents(press, lessons, "lesson")
-    set_table_page(press, "chips.html", "What each source documents for one physical chip, in its own words and units.")
-    set_table_page(press, "formats.html", "Worked out from their bits, and compared with what their documentation prints.")
+    set_table_page(
+        press,
+        "chips.html",
+        "What each source documents for one physical chip, in its own words and units.",
+    )
+    set_table_page(
+        press,
+        "formats.html",
+        "Worked out from their bits, and compared with what their documentation prints.",
+    )
     set_records(press)
     for report in content.reports.values():
         set_report(press, report, dict(figures))
@@ -149,10 +162,10 @@ class _Pieces:
 def survey(document: Document, folder: str, anchors: Anchors) -> Manuscript:
     """Read a document and note its places."""
     path = f"{folder}/{document.slug}.html"
-    manuscript = read(
-        document.body, path=document.path, page=path, first_line=document.first_line
+    manuscript = read(document.body, path=document.path, page=path, first_line=document.first_line)
+    anchors.add(
+        Anchor(kind="page", name=path.removesuffix(".html"), page=path, id="", label=document.title)
     )
-    anchors.add(Anchor(kind="page", name=path.removesuffix(".html"), page=path, id="", label=document.title))
     for place in manuscript.anchors:
         anchors.add(place)
     return manuscript
@@ -168,8 +181,8 @@ def add_fixed_anchors(
     pages = dict(FIXED_PAGES)
     pages |= {f"records/{name}": name for name in evidence}
     pages |= {f"reports/{report.slug}": report.title for report in content.reports.values()}
-    for name, label in pages.items():
-        anchors.add(Anchor(kind="page", name=name, page=f"{name}.html", id="", label=label))
+    for name, title in pages.items():
+        anchors.add(Anchor(kind="page", name=name, page=f"{name}.html", id="", label=title))
     for page, names in TABLE_PAGES.items():
         for number, name in enumerate(names, 1):
             anchors.add(
@@ -201,7 +214,7 @@ def set_index(press: Press, figures: Mapping[str, Figure]) -> None:
         path="index.html",
         kind="home",
         title="Assay",
-        description="A hardware and precision report in which every number leads to the run it came from.",
+        description="A precision report in which every number leads to where it came from.",
         eyebrow="Hardware and precision reports",
         records=tuple(press.evidence),
         terms=False,
@@ -252,20 +265,21 @@ def runs(press: Press) -> list[PrecisionRun]:
 
 
 def follow_one_number(press: Press, galley: Galley) -> list[Markup]:
-    """The way from one printed number back to the code that measured it, step by step."""
+    """The way from a printed number back to the code that measured it, step by step."""
     run = press.study.featured
     if run is None:
         return []
     record = press.evidence[run.name].record
     pointer = f"{run.name}#/results/{FEATURED_RESULT}/relative_l2_error"
+    then = ", byte for byte today’s." if press.evidence[run.name].level == "current" else "."
     steps = (
         f"**{{value}}`{pointer}; error`** is the relative error of INT8 operands under one outlier.",
         f"It stands in the record as `{pointer}`.",
         f"Its file, [report.json](records/{run.name}/report.json), has sha256"
         f" `{run.source.digest}`, as the [manifest](records/{run.name}/manifest.sha256) says.",
         f"The manifest, sha256 `{record.manifest_sha256[:12]}`, also lists the"
-        f" [lab source](records/{run.name}/sources/lab/{record.config['lab']}.py) that ran,"
-        " byte for byte today’s.",
+        f" [lab source](records/{run.name}/sources/lab/{record.config['lab']}.py)"
+        f" that ran{then}",
     )
     return [Markup(galley.inline(step, "page index.html", lint=False)) for step in steps]
 
@@ -293,7 +307,9 @@ def set_documents(
             kind=kind,
             title=document.title,
             description=str(document.front.get("description", document.title)),
-            eyebrow=str(document.front.get("eyebrow", "Lesson" if lesson else "Why it is built so")),
+            eyebrow=str(
+                document.front.get("eyebrow", "Lesson" if lesson else "Why it is built so")
+            ),
             deck=deck_of(document),
             facts=document_facts(document, manuscript, galley) if lesson else (),
             records=records_cited(press, galley) if lesson else (),
@@ -351,7 +367,10 @@ def set_records(press: Press) -> None:
     for at, proof in enumerate(press.evidence.values()):
         steps = [
             (way, word, f"records/{names[to]}.html", names[to])
-            for way, word, to in (("back", "Record before", at - 1), ("next", "Next record", at + 1))
+            for way, word, to in (
+                ("back", "Record before", at - 1),
+                ("next", "Next record", at + 1),
+            )
             if 0 <= to < len(names)
         ]
         set_record(press, proof, steps)
@@ -361,7 +380,8 @@ def set_records(press: Press) -> None:
         title="Records",
         description="Every recorded run of this site, with its device and its hash.",
         eyebrow="Evidence",
-        deck="A record is one run of a lab, kept byte for byte. Pages take measured numbers from records and from nowhere else.",
+        deck="A record is one run of a lab, kept byte for byte. Pages take measured numbers from"
+        " records and from nowhere else.",
         records=names,
     )
     rows = [run_summary(press, run, page.path) for run in runs(press)]
@@ -374,9 +394,10 @@ def set_workings(press: Press) -> None:
         path="workings.html",
         kind="workings",
         title="Workings",
-        description="Every derived number of the site with its formula, its inputs and its full value.",
+        description="Every derived number of the site with its formula, inputs and full value.",
         eyebrow="Reference",
-        deck="Every number that was worked out, or chosen for an example, with its formula, its inputs and its value before rounding.",
+        deck="Every number that was worked out, or chosen for an example, with its formula, its"
+        " inputs and its value before rounding.",
         records=tuple(press.evidence),
         contents=True,
     )
@@ -438,7 +459,7 @@ def set_downloads(press: Press, figures: Mapping[str, Figure]) -> None:
         path="downloads.html",
         kind="downloads",
         title="Downloads",
-        description="Figures with their data, recorded runs, lab sources and a workspace to measure with.",
+        description="Figures with their data, recorded runs, lab sources, a practice workspace.",
         eyebrow="Take it with you",
         deck="All files are beside these pages already; nothing is fetched from a network.",
         records=tuple(press.evidence),
@@ -462,8 +483,7 @@ def set_downloads(press: Press, figures: Mapping[str, Figure]) -> None:
         page,
         galley,
         archives=[
-            {"href": path, "name": name, "text": text}
-            for path, (name, text) in ARCHIVES.items()
+            {"href": path, "name": name, "text": text} for path, (name, text) in ARCHIVES.items()
         ],
         figures=drawings,
         records=[
@@ -472,7 +492,10 @@ def set_downloads(press: Press, figures: Mapping[str, Figure]) -> None:
                 "report": f"records/{run.name}/report.json",
                 "manifest": f"records/{run.name}/manifest.sha256",
                 "sources": [
-                    {"href": f"records/{run.name}/{file.path}", "name": file.path.removeprefix("sources/")}
+                    {
+                        "href": f"records/{run.name}/{file.path}",
+                        "name": file.path.removeprefix("sources/"),
+                    }
                     for file in press.evidence[run.name].record.files
                     if file.path.startswith("sources/") and file.size
                 ],
@@ -500,7 +523,8 @@ def set_glossary(press: Press) -> None:
             {
                 **press.define(term, galley),
                 "used": [
-                    {"href": relative(path, page.path), "title": press.titles[path]} for path in used
+                    {"href": relative(path, page.path), "title": press.titles[path]}
+                    for path in used
                 ],
             }
         )
@@ -523,9 +547,7 @@ def set_search(press: Press) -> None:
 # Files -----------------------------------------------------------------------------------
 
 
-def assets(
-    templates: Path, figures: Mapping[str, Figure], press: Press
-) -> dict[str, bytes | Path]:
+def assets(templates: Path, figures: Mapping[str, Figure], press: Press) -> dict[str, bytes | Path]:
     """Styles, scripts, typefaces, live figures and search text."""
     style = "\n".join((templates / "style" / f"{name}.css").read_text("utf-8") for name in STYLES)
     files: dict[str, bytes | Path] = {"assets/assay.css": style.encode()}
