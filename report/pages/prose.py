@@ -72,17 +72,16 @@ class Galley:
         self.faults += manuscript.faults
         self.formulas = 0
         parts: list[str] = []
-        open_section = False
+        close = ""
         for node, html in self._siblings(manuscript.tree.children):
             if node.type == "heading" and node.tag == "h2":
-                parts.append("</section>\n<section>" if open_section else "<section>")
-                open_section = True
+                parts.append(f"{close}<section>")
+                close = "</section>\n"
             elif not parts:
-                parts.append('<section class="opening">')
-                open_section = True
+                parts.append('<div class="part">')
+                close = "</div>\n"
             parts.append(html)
-        if open_section:
-            parts.append("</section>")
+        parts.append(close)
         if not self.faults and self.formulas != manuscript.formulas:
             self.fault(
                 1,
@@ -201,8 +200,8 @@ class Galley:
         right = [_to_right(cell) for cell in head.children[0].children]
         words = [plain_text(cell) for cell in head.children[0].children]
         top = "".join(
-            f'<th scope="col"{_class("r" if numeric else "")}>{text}</th>'
-            for text, numeric in zip(heads, right, strict=True)
+            _head(text, word, numeric)
+            for text, word, numeric in zip(heads, words, right, strict=True)
         )
         rows = "".join(
             f"<tr>{self._cells(row, words, right)}</tr>" for body in bodies for row in body.children
@@ -220,7 +219,9 @@ class Galley:
         cells = [f'<th scope="row">{self._cell_text(first)}</th>']
         for cell, head, numeric in zip(rest, heads[1:], right[1:], strict=True):
             kind = _class("r" if numeric else "full")
-            cells.append(f'<td{kind} data-h="{escape(head)}">{self._cell_text(cell)}</td>')
+            cells.append(
+                f'<td{kind} data-h="{escape(head)}"><div>{self._cell_text(cell)}</div></td>'
+            )
         return "".join(cells)
 
     def _cell_text(self, cell: SyntaxTreeNode) -> str:
@@ -453,6 +454,14 @@ def _is_note(nodes: Sequence[SyntaxTreeNode], at: int) -> bool:
 
 def _to_right(cell: SyntaxTreeNode) -> bool:
     return "right" in str(cell.attrs.get("style", ""))
+
+
+def _head(text: str, words: str, numeric: bool) -> str:
+    """A column's head; an empty corner is no head, and a formula alone is named in words."""
+    if not text:
+        return "<td></td>"
+    label = f' aria-label="{escape(words)}"' if text.startswith("<math") else ""
+    return f'<th scope="col"{_class("r" if numeric else "")}{label}>{text}</th>'
 
 
 def _class(name: str) -> str:

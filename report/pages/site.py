@@ -273,7 +273,7 @@ def follow_one_number(press: Press, galley: Galley) -> list[Markup]:
     pointer = f"{run.name}#/results/{FEATURED_RESULT}/relative_l2_error"
     then = ", byte for byte today’s." if press.evidence[run.name].level == "current" else "."
     steps = (
-        f"**{{value}}`{pointer}; error`** is the relative error of INT8 operands under one outlier.",
+        f"**{{value}}`{pointer}; error`** is the relative error of INT8 operands with one outlier.",
         f"It stands in the record as `{pointer}`.",
         f"Its file, [report.json](records/{run.name}/report.json), has sha256"
         f" `{run.source.digest}`, as the [manifest](records/{run.name}/manifest.sha256) says.",
