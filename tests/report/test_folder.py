@@ -12,8 +12,8 @@ import pytest
 
 from report import folder
 from report.errors import ContentFault, UsageFault
-from report.folder import publish, recover
-from report.marker import MARKER, state
+from report.folder import publish, recover, state
+from report.marker import MARKER, is_current
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -95,6 +95,14 @@ def test_modes_do_not_depend_on_the_umask(out):
         assert stat.S_IMODE(path.stat().st_mode) == wanted, path
 
 
+def test_the_marker_is_json(out):
+    told = json.loads((out / MARKER).read_bytes())
+
+    assert told["schema"] == "assay/site/1"
+    assert told["inputs"] == "first"
+    assert list(told["files"]) == sorted(OLD)
+
+
 def test_the_marker_is_the_same_bytes_for_the_same_site(tmp_path):
     publish(NEW, tmp_path / "a", "inputs")
     publish(dict(reversed(NEW.items())), tmp_path / "b", "inputs")
@@ -102,7 +110,7 @@ def test_the_marker_is_the_same_bytes_for_the_same_site(tmp_path):
     assert (tmp_path / "a" / MARKER).read_bytes() == (tmp_path / "b" / MARKER).read_bytes()
 
 
-@pytest.mark.parametrize("damage", ["edit", "remove", "add", "link", "marker", "folder"])
+@pytest.mark.parametrize("damage", ["edit", "remove", "add", "name", "link", "marker", "folder"])
 def test_a_site_that_is_not_as_it_was_written_is_not_intact(out, tmp_path, damage):
     page = out / "index.html"
     if damage == "edit":
@@ -111,6 +119,8 @@ def test_a_site_that_is_not_as_it_was_written_is_not_intact(out, tmp_path, damag
         page.unlink()
     elif damage == "add":
         (out / "lessons" / ".hidden").write_text("x")
+    elif damage == "name":
+        (out / os.fsdecode(b"caf\xe9")).write_text("x")
     elif damage == "link":
         page.rename(tmp_path / "elsewhere")
         page.symlink_to(tmp_path / "elsewhere")
@@ -121,6 +131,16 @@ def test_a_site_that_is_not_as_it_was_written_is_not_intact(out, tmp_path, damag
     found = state(out)
 
     assert found is None or not found.intact
+    assert not is_current(out, "first")
+
+
+def test_a_site_is_current_for_its_own_inputs_only(out, tmp_path):
+    (tmp_path / "link").symlink_to(out, target_is_directory=True)
+
+    assert is_current(out, "first")
+    assert not is_current(out, "second")
+    assert not is_current(tmp_path / "link", "first")
+    assert not is_current(tmp_path / "nowhere", "first")
 
 
 def test_no_site_has_no_state(tmp_path, out):
