@@ -156,7 +156,7 @@ def put(name: str, records: Path) -> None:
     verify_manifest(load_record(staged))
     if target.is_symlink() or target.is_file():
         raise UsageFault(f"{target} is not a folder, so it is not a record; it stays as it is.")
-    if target.exists() and exchange(str(staged), str(target)):
+    if target.exists() and exchange(staged, target):
         return
     if target.exists():
         _retire(target)
