@@ -43,6 +43,7 @@ _RAW_HTML = re.compile(r"<(?:[a-zA-Z/!?][^>]*>?)")
 _CHECKPOINT = re.compile(r"(?P<id>[a-z0-9-]+)\s+[—–-]\s+(?P<question>.+)", re.DOTALL)
 _CODE_INFO = re.compile(r'(?P<language>[a-z]+)(?:\s*\{title="(?P<title>[^"]*)"\})?')
 _CHOICE = re.compile(r"\([ x]\) +")
+_SILENT_MATH = '<math aria-hidden="true"'
 _GLUED = re.compile(r"^[.,;:!?)\]’”]+")
 
 
@@ -457,11 +458,12 @@ def _to_right(cell: SyntaxTreeNode) -> bool:
 
 
 def _head(text: str, words: str, numeric: bool) -> str:
-    """A column's head; an empty corner is no head, and a formula alone is named in words."""
+    """A column's head; an empty corner is no head, and a formula alone is also said in words."""
     if not text:
         return "<td></td>"
-    label = f' aria-label="{escape(words)}"' if text.startswith("<math") else ""
-    return f'<th scope="col"{_class("r" if numeric else "")}{label}>{text}</th>'
+    if text.startswith("<math"):
+        text = f'<span class="vh">{escape(words)}</span>{text.replace("<math", _SILENT_MATH, 1)}'
+    return f'<th scope="col"{_class("r" if numeric else "")}>{text}</th>'
 
 
 def _class(name: str) -> str:
