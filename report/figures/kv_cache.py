@@ -132,7 +132,7 @@ def _controls(cache: KvCache) -> tuple[Control, ...]:
 
 def _chart(cache: KvCache, *, narrow: bool) -> alt.LayerChart:
     if narrow:
-        frame = theme.Frame(width=330, height=314, left=42, right=14, top=42, bottom=60)
+        frame = theme.Frame(width=330, height=314, left=42, right=20, top=42, bottom=60)
     else:
         frame = theme.Frame(width=600, height=334, left=46, right=96, top=42, bottom=60)
     nbsp = theme.NBSP
