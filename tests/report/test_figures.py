@@ -17,6 +17,7 @@ from PIL import Image
 from report.errors import ContentFault, UsageFault
 from report.exhibit import Figure
 from report.figures import gallery, theme
+from report.figures import render as rendering
 from report.figures.axes import decades, on_log_axis
 from report.figures.pack import pack, unpack
 from report.figures.render import LARGEST_SPEC, render
@@ -139,6 +140,13 @@ def test_a_live_figure_at_its_defaults_is_the_static_one(name):
                 assert control.value in [value for value, _ in control.options]
             else:
                 assert control.minimum <= float(control.value) <= control.maximum
+
+
+def test_every_chart_is_valid_vega_lite(monkeypatch):
+    monkeypatch.setattr(rendering, "_specification", lambda _, chart: chart.to_dict(validate=True))
+
+    for name in NAMES:
+        gallery.draw_one(name, study(), content())
 
 
 def test_only_the_figures_of_the_brief_are_live():
