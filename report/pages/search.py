@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from html.parser import HTMLParser
 
 _SILENT = {"script", "style", "svg", "nav", "button", "output", "select", "noscript"}
+_UNREAD = {"js-only", "text", "hash", "no", "noteref", "back", "more"}
+"""Classes of what is not prose: conveniences, program listings, link marks."""
 _VOID = {"meta", "link", "br", "hr", "img", "input", "rect", "path", "line", "mspace"}
 
 
@@ -22,14 +24,13 @@ class _Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = dict(attrs)
-        if self.silent or tag in _SILENT or "js-only" in (found.get("class") or "").split():
+        unread = _UNREAD & set((found.get("class") or "").split())
+        if self.silent or tag in _SILENT or unread:
             self.silent += tag not in _VOID
         elif tag == "main":
             self.inside_main = True
         elif self.inside_main and tag in {"h1", "h2", "h3", "h4"}:
             self.heading, self.anchor = [], found.get("id") or ""
-        elif tag == "a" and found.get("class") == "hash":
-            self.silent += 1
         elif self.sections:
             self.sections[-1][2].append(" " if tag in {"p", "td", "th", "li", "dt", "dd"} else "")
 

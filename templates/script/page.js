@@ -115,10 +115,9 @@
       card.replaceChildren.apply(card, Array.from(definition.childNodes, function (node) { return node.cloneNode(true); }));
       all("[id]", card).forEach(function (node) { node.removeAttribute("id"); });
       card.hidden = false;
-      var at = term.getBoundingClientRect(), frame = card.offsetParent ? card.offsetParent.getBoundingClientRect() : { left: 0, top: 0 };
-      var left = Math.max(12, Math.min(at.left, innerWidth - card.offsetWidth - 12));
-      card.style.left = left - (card.offsetParent === doc.body || !card.offsetParent ? -scrollX : frame.left) + "px";
-      card.style.top = at.bottom + 8 - (card.offsetParent === doc.body || !card.offsetParent ? -scrollY : frame.top) + "px";
+      var at = term.getBoundingClientRect();
+      card.style.left = scrollX + Math.max(12, Math.min(at.left, innerWidth - card.offsetWidth - 12)) + "px";
+      card.style.top = scrollY + at.bottom + 8 + "px";
       term.setAttribute("aria-describedby", "card");
     }
     function hide() { closing = setTimeout(hideCard, 160); }
