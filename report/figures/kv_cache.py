@@ -152,7 +152,7 @@ def _chart(cache: KvCache, *, narrow: bool) -> alt.LayerChart:
     ).transform_calculate(
         tokens="tokens",
         size=size,
-        text=_gib_text("datum.size"),
+        text=f"(tokens<longest?'':datum.policy+', ')+{_gib_text('datum.size')}",
         here=f"format(tokens,',')+'{nbsp}tokens'",
         zero="0",
         top="top",
