@@ -6,10 +6,12 @@ with `--json` reads its answer, a refusal too, from standard output.
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from report.errors import ReportError
+from report.evidence import Evidence
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -50,15 +52,45 @@ class Voice:
         else:
             print(f"{name} ...", file=sys.stderr, flush=True)
 
-    def historic(self, names: Iterable[str]) -> None:
-        """Say which records hold although today's lab is not the one that made them."""
-        for name in names:
-            print(f"{name} is historic: its manifest holds, another lab made it.", file=sys.stderr)
+    def historic(self, evidence: Mapping[str, Evidence]) -> None:
+        """Say which records hold although another lab than today's made them."""
+        for name, proof in evidence.items():
+            if proof.level == "historic":
+                self.note(f"{name} is historic: its manifest holds, another lab made it.")
+
+    def note(self, told: str) -> None:
+        """Say something on the side."""
+        print(told, file=sys.stderr)
 
     def result(self, told: str, **facts: object) -> None:
         """Say how it ended: `told` to a person, `facts` to a program."""
         answer = json.dumps(facts, sort_keys=True, indent=1) if self._as_json else told
         print(answer, flush=True)
+
+    def unchanged(self, out: Path) -> None:
+        """Say that the site is what its inputs make."""
+        told = f"Nothing changed: {out / 'index.html'} is what these inputs make."
+        self.result(told, outcome="unchanged", site=str(out))
+
+    def site(
+        self,
+        outcome: str,
+        site: Mapping[str, object],
+        evidence: Mapping[str, Evidence],
+        out: Path | None = None,
+    ) -> None:
+        """Say what was built, and where; or, without `out`, that all is well."""
+        pages = sum(name.endswith(".html") for name in site)
+        levels = {name: proof.level for name, proof in evidence.items()}
+        made = f"{pages} pages, {len(levels)} records verified."
+        self.result(
+            f"{out / 'index.html'}: {made}" if out else f"All is well: {made} Nothing was written.",
+            outcome=outcome,
+            pages=pages,
+            files=len(site),
+            records=levels,
+            site=str(out) if out else None,
+        )
 
     def refuse(self, refusal: ReportError) -> int:
         """Say every fault and what to do; return the exit code of its kind."""
@@ -86,5 +118,5 @@ class Voice:
             styled.highlight_regex(r"python build\.py [^\n;]*|make [a-z]+", "bold green")
             Console(stderr=True, soft_wrap=True).print(styled)
         else:
-            print(text, file=sys.stderr)
+            self.note(text)
         return refusal.exit_code

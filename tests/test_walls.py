@@ -12,6 +12,7 @@ from tests.conftest import PROJECT
 
 RIVER = (
     ("build",),
+    ("command_line",),
     ("figures", "tables", "pages", "archive", "voice"),
     ("numbers",),
     ("evidence", "content"),

@@ -55,7 +55,7 @@ To publish your run, bring its folder back beside Assay's build.py:
 """
 
 
-def practice_workspace(lab: Path, evidence: Iterable[Evidence], lock: str) -> bytes:
+def practice_workspace(lab: Path, evidence: Iterable[Evidence], lock: Path) -> bytes:
     """The lab, its requirements out of `lock`, how to run it, and the records: a zip."""
     files = {
         f"lab/{source.relative_to(lab).as_posix()}": source.read_bytes()
@@ -66,7 +66,7 @@ def practice_workspace(lab: Path, evidence: Iterable[Evidence], lock: str) -> by
         record = proof.record
         for path in (*(file.path for file in record.files), manifest.NAME):
             files[f"lab/records/{record.name}/{path}"] = (record.folder / path).read_bytes()
-    requirements, versions = lab_requirements(lock)
+    requirements, versions = lab_requirements(lock.read_text(encoding="utf-8"))
     files["requirements.txt"] = requirements.encode()
     files["readme.md"] = _README.format(jax=versions["jax"]).encode()
     files[manifest.NAME] = manifest.manifest(files)
