@@ -82,7 +82,7 @@ def render(
     tables = set_tables(study, content)
 
     voice.stage("Setting pages")
-    site = render_site(content, study, evidence, figures, tables, TEMPLATES)
+    site = render_site(content, study, evidence, figures, tables, TEMPLATES, cache)
     site[RUNTIME] = runtime(cache)
 
     voice.stage("Packing archives")

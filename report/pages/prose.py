@@ -39,6 +39,8 @@ UNITS = (
 NUMBER_WITH_UNIT = re.compile(
     rf"(?<![\w.,\-])(?:\d[\d.,\u2009\u202f]*)[ \u00a0\u2009\u202f\-]?(?:{UNITS})(?:/s)?(?![\w/])"
 )
+PLAIN = re.compile(r"[^\\`*_{}\[\]$<&!~\n]*")
+"""Text in which Markdown has nothing to find."""
 _RAW_HTML = re.compile(r"<(?:[a-zA-Z/!?][^>]*>?)")
 _CHECKPOINT = re.compile(r"(?P<id>[a-z0-9-]+)\s+[—–-]\s+(?P<question>.+)", re.DOTALL)
 _CODE_INFO = re.compile(r'(?P<language>[a-z]+)(?:\s*\{title="(?P<title>[^"]*)"\})?')
@@ -108,6 +110,8 @@ class Galley:
         """One line of text, with roles; `lint=False` for texts that code has worked out."""
         path, _, line = where.rpartition(":")
         self.path = path if line.isdigit() else where
+        if PLAIN.fullmatch(markdown):
+            return self._words(markdown, int(line) if line.isdigit() else 1, lint)
         return self._inline(parse_inline(markdown), int(line) if line.isdigit() else 1, lint=lint)
 
     def fault(self, line: int, found: str, remedy: str = "") -> None:

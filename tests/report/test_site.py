@@ -15,7 +15,8 @@ from report.exhibit import Drawing, Figure, Table
 from report.figures.gallery import FIGURES
 from report.numbers.study import work_out
 from report.pages.exhibits import bit_strip, to_csv
-from report.pages.links import check_links, read_links
+from report.pages.finished import read_page
+from report.pages.links import check_links
 from report.pages.site import ARCHIVES, RUNTIME, render_site
 from report.record import load_record
 from report.source import Source
@@ -103,7 +104,7 @@ def test_every_page_can_be_reached_from_the_first(pages):
     while waiting:
         path = waiting.pop()
         reached.add(path)
-        for address in read_links(pages[path]).links:
+        for address in read_page(pages[path]).links:
             parts = urlsplit(address)
             target = normpath(join(dirname(path), unquote(parts.path)))
             if not parts.scheme and target in pages and target not in reached:
@@ -115,7 +116,7 @@ def test_every_page_can_be_reached_from_the_first(pages):
 def test_every_page_has_the_policy_and_nothing_it_would_drop(pages):
     for path, html in pages.items():
         assert "default-src 'none'; script-src 'self'; style-src 'self'" in html, path
-        assert read_links(html).banned == [], path
+        assert read_page(html).banned == [], path
         assert not re.search(r"<script(?! src=| type=\"application/json\")", html), path
         assert "<style" not in html, path
 
