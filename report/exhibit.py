@@ -27,7 +27,7 @@ class Cell:
     note: str = ""
     """Smaller second line: the other source's value, a reason, a date."""
     bits: tuple[int, ...] = ()
-    """Field widths of a number format, sign, exponent, fraction or integer, drawn as a bit strip."""
+    """Field widths of a number format (sign, exponent, fraction or integer), drawn as bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
