@@ -155,6 +155,7 @@ def table_context(table: Table, number: int, galley: Galley, *, inside: bool = F
         "caption": _inline(galley, table.caption, where),
         "stack": table.stack,
         "dense": len(table.columns) >= DENSE,
+        "annotated": any(cell.note for row in table.rows for cell in row[1:]),
         "bit_key": bits,
         "columns": [
             {"head": _inline(galley, column.head, where), "numeric": column.numeric}
