@@ -282,8 +282,7 @@ def follow_one_number(press: Press, galley: Galley) -> list[Markup]:
         f"Its file, [report.json](records/{run.name}/report.json), has sha256"
         f" `{run.source.digest}`, as the [manifest](records/{run.name}/manifest.sha256) says.",
         f"The manifest, sha256 `{record.manifest_sha256[:12]}`, also lists the"
-        f" [lab source](records/{run.name}/sources/lab/{record.config['lab']}.py)"
-        f" that ran{then}",
+        f" [lab sources](records/{run.name}.html#files) that ran{then}",
     )
     return [Markup(galley.inline(step, "page index.html", lint=False)) for step in steps]
 
