@@ -17,7 +17,8 @@ from report.numbers.study import work_out
 from report.pages.exhibits import bit_strip, to_csv
 from report.pages.finished import read_page
 from report.pages.links import check_links
-from report.pages.site import ARCHIVES, RUNTIME, render_site
+from report.pages.reference import ARCHIVES
+from report.pages.site import RUNTIME, render_site
 from report.record import load_record
 from report.source import Source
 from report.tables import set_tables
