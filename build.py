@@ -163,6 +163,111 @@ def record(options: Namespace, voice: Voice) -> int:
     return 0
 
 
+def release(options: Namespace, voice: Voice) -> int:
+    """Put a report and all it stands on into one folder, to be signed, checked and built again."""
+    from report.archive import one_page, records
+    from report.archive import release as releases
+    from report.archive import status as status_list
+    from report.cache import Cache
+    from report.command_line import CACHE, CONTENT, LAB, TEMPLATES
+    from report.content import load_content
+    from report.evidence import verify_all
+    from report.figures.gallery import draw
+    from report.figures.runtime import RUNTIME, runtime
+    from report.numbers.study import work_out
+    from report.pages.report_page import figures_of
+    from report.pages.site import render_site
+    from report.tables import set_tables
+
+    cache = Cache(CACHE)
+    with voice:
+        voice.stage("Verifying records")
+        recorded = {record.name: record for record in records.load_all(options.records)}
+        content = load_content(options.content, CONTENT)
+        edition = releases.choose(content, options.report, recorded)
+        evidence = verify_all([recorded[name] for name in edition.records], LAB)
+
+        voice.stage("Drawing figures")
+        study = work_out(evidence, edition.content)
+        drawn = draw(study, edition.content, cache, options.jobs)
+        figures = {name: drawn[name] for name in figures_of(edition.report, dict(drawn))}
+        tables = set_tables(study, edition.content)
+
+        voice.stage("Setting pages")
+        rooms = (edition.content, study, evidence, figures, tables, TEMPLATES, cache)
+        pages = render_site(*rooms, imprint=edition)
+        pages[RUNTIME] = runtime(cache)
+
+        voice.stage("Writing the release")
+        sources = releases.sources(edition, options.content)
+        known = status_list.read(options.status) if options.status else None
+        files = releases.assemble(edition, pages, study, evidence, sources, known)
+        folder = releases.write(files, edition.name, options.out)
+        one_page.write(folder, edition.report.slug, files)
+    told = releases.told(folder, edition)
+    voice.result(told, outcome="released", release=str(folder), missing=edition.missing)
+    return 0
+
+
+def sign(options: Namespace, voice: Voice) -> int:
+    """Sign a release as its author or its reviewer, with your own ssh-keygen."""
+    from report.archive import seal
+
+    signed = seal.sign(options.release, options.key, options.principal, options.role)
+    voice.result(signed.told, outcome="signed", role=options.role, key=signed.fingerprint)
+    return 0
+
+
+def verify(options: Namespace, voice: Voice) -> int:
+    """Check a release: its files, who signed, every number. Exit codes 0, 10, 11, 12."""
+    from report.archive.verify import main as say_verdict
+
+    return say_verdict(options.rest)
+
+
+def rebuild(options: Namespace, voice: Voice) -> int:
+    """Build a release again from its own sources and records, and compare every byte."""
+    from report.archive.rebuild import rebuild as build_again
+
+    with voice:
+        voice.stage("Building again")
+        count = build_again(options.release)
+    voice.result(f"{options.release}: the same {count} files, byte for byte.")
+    return 0
+
+
+def status(options: Namespace, voice: Voice) -> int:
+    """Say in a signed list that a release is superseded or withdrawn."""
+    from report.archive.status import Change, declare
+
+    change = Change(
+        state=options.state, reason=options.reason, date=options.date, by=options.by or ""
+    )
+    number = declare(options.list, options.release, change, options.key)
+    voice.result(f"{options.list}: list {number}, signed. Publish it with {options.list}.sig.")
+    return 0
+
+
+def compare(options: Namespace, voice: Voice) -> int:
+    """Set two records or releases side by side; credit one factor only if one alone differs."""
+    from report.archive import compare as comparing
+
+    one, two = (comparing.find(name, options.records) for name in (options.one, options.two))
+    comparison = comparing.compare(one, two, options.factor or "")
+    voice.result(comparison.told(), **comparison.facts())
+    comparison.check()
+    return 0
+
+
+def new(options: Namespace, voice: Voice) -> int:
+    """Start a report of your own: every field explained, what a record knows filled in."""
+    from report.archive.start import start
+
+    path = start(options.name, options.content, options.records, options.record or "")
+    voice.result(f"{path}: answer its fields. What is missing: python build.py check")
+    return 0
+
+
 def nothing_changed(arguments: list[str]) -> bool:
     """Whether the site that is asked for is there, made from just these inputs; says so.
 
@@ -209,8 +314,13 @@ def main() -> int:
     enter_venv()
     from report.command_line import answer
 
-    return answer(arguments, (build, check, figure, run, record))
+    return answer(arguments, COMMANDS)
 
+
+COMMANDS = (
+    *(build, check, figure, run, record),
+    *(new, release, sign, verify, rebuild, compare, status),
+)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -38,6 +38,14 @@ EXAMPLES = {
     "figure": "error-by-policy --evidence runs/mine --out error.svg",
     "run": "precision_profile --platform tpu --run-dir runs/v5e --trace",
     "record": "runs/v5e --as precision-v5e",
+    "new": "report mine --record precision-mine --content mine",
+    "release": "mine --content mine",
+    "sign": "releases/mine-1 --key ~/.ssh/id_ed25519 --principal you@example.org",
+    "verify": "releases/mine-1 --key SHA256:...",
+    "rebuild": "releases/mine-1",
+    "compare": "precision-cpu precision-v5e --factor platform",
+    "status": "status.json --release releases/mine-1 --state withdrawn --reason 'Wrong device.'"
+    " --date 2026-12-01 --key ~/.ssh/id_ed25519",
 }
 
 
@@ -94,6 +102,8 @@ def read_arguments(
         _add_options(name, added.add_argument)
 
     given = list(arguments)
+    if given[:1] == ["verify"] and not {"-h", "--help"} & set(given):
+        return by_name["verify"], argparse.Namespace(json=False, rest=given[1:])
     if not given or given[0] not in (*by_name, "-h", "--help"):
         given.insert(0, "build")
     options, rest = parser.parse_known_args(given)
@@ -144,6 +154,49 @@ def _add_options(command: str, add: Callable[..., object]) -> None:
             add("--replace", action="store_true", help="take the place of that name's record")
             add("--rename", nargs=2, metavar=("OLD", "NEW"), help="give a record another name")
             add("--remove", metavar="NAME", help="take a record off the shelf")
+        case _:
+            _add_release_options(command, add)
+
+
+def _add_release_options(command: str, add: Callable[..., object]) -> None:
+    key = "your key, or its public half when an agent holds it; ssh-keygen alone reads it"
+    match command:
+        case "release":
+            add("report", metavar="REPORT", help="a report's name: its file without .yaml")
+            add("--out", type=_place, default=Path("releases"), metavar="DIR", help="where it goes")
+            add("--status", type=_place, metavar="FILE", help="the newest status list you know")
+            cores = os.cpu_count() or 1
+            add("--jobs", type=_count, default=cores, metavar="N", help="processes that draw")
+            add("--json", action="store_true", help="say the result as JSON")
+        case "sign":
+            add("release", type=_place, metavar="RELEASE", help="the folder of a release")
+            add("--key", type=_place, required=True, metavar="FILE", help=key)
+            add("--principal", required=True, metavar="NAME", help="you, in a signers file")
+            add("--role", choices=("author", "reviewer"), default="author", help="as whom")
+            add("--json", action="store_true", help="say the result as JSON")
+        case "verify":
+            from report.archive.verify import add_options  # noqa: PLC0415 (it also stands alone)
+
+            add_options(add)
+        case "rebuild":
+            add("release", type=_place, metavar="RELEASE", help="a folder; the code in it will run")
+        case "compare":
+            add("one", metavar="A", help="a record, a run folder or a release")
+            add("two", metavar="B", help="another")
+            add("--factor", metavar="NAME", help="the one thing that was changed on purpose")
+            add("--json", action="store_true", help="say the result as JSON")
+        case "new":
+            add("kind", choices=("report",), metavar="report", help="what to start")
+            add("name", metavar="NAME", help="its name: a-z, 0-9 and hyphens")
+            add("--record", metavar="NAME", help="the record it rests on")
+        case "status":
+            add("list", type=_place, metavar="LIST", help="your status list, or a new file")
+            add("--release", type=_place, required=True, metavar="DIR", help="the release meant")
+            add("--state", choices=("superseded", "withdrawn"), required=True, help="what it is")
+            add("--reason", required=True, metavar="TEXT", help="one sentence")
+            add("--date", required=True, metavar="YYYY-MM-DD", help="the day of the list")
+            add("--by", metavar="NAME", help="the release that takes its place")
+            add("--key", type=_place, required=True, metavar="FILE", help=key)
 
 
 def write(out: Path, data: bytes) -> None:
@@ -161,7 +214,9 @@ def write(out: Path, data: bytes) -> None:
 def _records_of(options: argparse.Namespace) -> Path:
     """Where this content keeps its records: in itself, or with the lab when it has none."""
     own: Path = options.content / "records"
-    if options.content.resolve() != CONTENT and (options.command == "record" or own.is_dir()):
+    if options.content.resolve() != CONTENT and (
+        options.command in ("record", "new") or own.is_dir()
+    ):
         return own
     return LAB / "records"
 

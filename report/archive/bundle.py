@@ -7,7 +7,7 @@ no owner. Nothing is compressed, so that the bytes do not depend on a compressor
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from report.archive import manifest
@@ -112,9 +112,13 @@ def lab_requirements(lock: str) -> tuple[str, dict[str, str]]:
     return "\n".join([*kept, ""]), versions
 
 
-def pack(files: Mapping[str, bytes]) -> bytes:
-    """A zip of `files` by their paths; a name another system would change is refused."""
-    raise_if_any(ContentFault, "These names cannot go into an archive:", _name_faults(files))
+def pack(files: Mapping[str, bytes], also: Collection[str] = ()) -> bytes:
+    """A zip of `files` by their paths; a name another system would change is refused.
+
+    `also` are file names that may have capitals.
+    """
+    faults = _name_faults(files, also)
+    raise_if_any(ContentFault, "These names cannot go into an archive:", faults)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for path, data in sorted(files.items()):
@@ -125,9 +129,9 @@ def pack(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _name_faults(paths: Iterable[str]) -> list[Fault]:
+def _name_faults(paths: Iterable[str], also: Collection[str]) -> list[Fault]:
     return [
         Fault(where=path, found="a name that is not portable", expected="only a-z 0-9 . _ / -")
         for path in paths
-        if not all(_SAFE_PART.fullmatch(part) for part in path.split("/"))
+        if not all(part in also or _SAFE_PART.fullmatch(part) for part in path.split("/"))
     ]

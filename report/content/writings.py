@@ -1,6 +1,7 @@
 """Lessons and decisions (Markdown with front matter), the glossary, and decision reports."""
 
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -122,6 +123,16 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded:
+    """The earlier release that a report takes the place of."""
+
+    release: str
+    """Such as `precision-cpu-1`."""
+    manifest: str
+    """The SHA-256 of its MANIFEST.sha256."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionReport:
     """Six parts and a decision. A fact that nobody recorded is `None`, and makes it a draft."""
 
@@ -137,6 +148,7 @@ class DecisionReport:
     """Every part of `REPORT_FACTS` in that order; texts are Markdown and may hold value roles."""
     decision: Decision
     sha256: str
+    supersedes: Superseded | None = None
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -265,6 +277,7 @@ def _report(text: Text, form: Form) -> DecisionReport:
         parts={part: _part(form, part) for part in REPORT_FACTS},
         decision=_decision(form.form("decision")),
         sha256=text.sha256,
+        supersedes=_superseded(form.form("supersedes")) if "supersedes" in form else None,
     )
     platform = report.parts["scope"]["platform"]
     if platform and not _platform_claimed(platform):
@@ -282,6 +295,15 @@ def _part(form: Form, part: str) -> Mapping[str, str | None]:
         written = form.form(part)
         facts = {fact: written.text_or_none(fact) for fact in written}
     return facts | {fact: None for fact in REPORT_FACTS[part] if fact not in facts}
+
+
+def _superseded(form: Form) -> Superseded:
+    superseded = Superseded(release=form.text("release"), manifest=form.text("manifest"))
+    if superseded.manifest and not re.fullmatch("[0-9a-f]{64}", superseded.manifest):
+        expected = "the SHA-256 of its MANIFEST.sha256, 64 lower-case digits"
+        form.fault(form.line_of("manifest"), "manifest", superseded.manifest, expected)
+    form.close()
+    return superseded
 
 
 def _target(form: Form) -> Target:

@@ -49,6 +49,17 @@ class Page:
     """(way, word, site path, text) of the pages before and after."""
 
 
+class Imprint(Protocol):
+    """The release that the pages belong to; every one of them says so."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def date(self) -> str: ...
+    @property
+    def missing(self) -> Sequence[str]: ...
+
+
 @dataclass(slots=True)
 class Press:
     """Sets pages of one site and remembers what they claim."""
@@ -60,6 +71,7 @@ class Press:
     evidence: Mapping[str, Evidence]
     nav: Sequence[tuple[str, str]]
     """(text, site path) of the bar."""
+    imprint: Imprint | None = None
     pages: dict[str, str] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
@@ -105,6 +117,7 @@ class Press:
                 for way, word, target, text in page.steps
             ],
             "digest": self.study.digest[:12],
+            "imprint": self.imprint,
         }
         self.pages[page.path] = self.template(page.kind).render(page=context, **body)
         self.titles[page.path] = page.title

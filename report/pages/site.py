@@ -25,7 +25,7 @@ from report.pages.front_page import set_index
 from report.pages.links import check_links
 from report.pages.live import specifications
 from report.pages.manuscript import Manuscript, read
-from report.pages.press import Press, Store, environment, term_anchor
+from report.pages.press import Imprint, Press, Store, environment, term_anchor
 from report.pages.reference import (
     ARCHIVES,
     TABLE_PAGES,
@@ -43,6 +43,7 @@ from report.pages.search import search_text
 STYLES = ("tokens", "base", "layout", "figure", "table", "code", "report", "print")
 """In the order in which they are joined into one sheet."""
 SCRIPTS = ("boot", "page", "search")
+"""The last is for the search page alone."""
 RUNTIME = "assets/vega.js"
 """What the figures' room adds: the script that live figures load."""
 
@@ -55,8 +56,13 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     tables: Mapping[str, Table],
     templates: Path,
     cache: Store | None = None,
+    imprint: Imprint | None = None,
 ) -> dict[str, bytes | Path]:
-    """Every file of the site by path, or ContentFault with every fault of every page."""
+    """Every file of the site by path, or ContentFault with every fault of every page.
+
+    With an `imprint`, the pages are a release: each bears it, and search and downloads are left
+    out, since all of a release is in one folder already.
+    """
     evidence = featured_first(evidence, study)
     jinja = environment(templates, cache)
     pieces = jinja.get_template("pieces.html").module
@@ -78,7 +84,8 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
         content=content,
         study=study,
         evidence=evidence,
-        nav=navigation(content),
+        nav=navigation(content, imprint),
+        imprint=imprint,
     )
 
     set_index(press, figures)
@@ -98,21 +105,29 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
         set_report(press, report, dict(figures))
     set_documents(press, decisions, "decision")
     set_workings(press)
-    set_downloads(press, figures)
+    if not imprint:
+        set_downloads(press, figures)
     set_glossary(press)
-    set_search(press)
+    if not imprint:
+        set_search(press)
     raise_if_any(ContentFault, "The pages cannot be set as they are written:", press.faults)
 
     site: dict[str, bytes | Path] = {path: html.encode() for path, html in press.pages.items()}
     finished = {path: read_page(html) for path, html in press.pages.items()}
-    site |= assets(templates, figures)
-    site["assets/search-text.js"] = search_text(finished, press.titles)
+    site |= assets(templates, figures, imprint)
+    if not imprint:
+        site["assets/search-text.js"] = search_text(finished, press.titles)
     for figure in figures.values():
         site |= FigureFiles(figure=figure).all()
     for proof in evidence.values():
         site |= record_files(proof)
     site["claims.json"] = claims(press)
-    check_links(site, finished=finished, promised=(*ARCHIVES, RUNTIME), written=press.written)
+    check_links(
+        site,
+        finished=finished,
+        promised=(RUNTIME,) if imprint else (*ARCHIVES, RUNTIME),
+        written=press.written,
+    )
     return site
 
 
@@ -176,21 +191,24 @@ def add_fixed_anchors(
         add_anchors(report, dict(figures), anchors)
 
 
-def navigation(content: Content) -> list[tuple[str, str]]:
+def navigation(content: Content, imprint: Imprint | None) -> list[tuple[str, str]]:
     nav = [("Lesson", f"lessons/{lesson.slug}.html") for lesson in content.lessons[:1]]
     nav += [("Chips", "chips.html"), ("Formats", "formats.html"), ("Records", "records.html")]
     nav += [("Report", path_of(report)) for report in list(content.reports.values())[:1]]
-    return [*nav, ("Glossary", "glossary.html"), ("Search", "search.html")]
+    nav += [("Glossary", "glossary.html")]
+    return nav if imprint else [*nav, ("Search", "search.html")]
 
 
 # Files -----------------------------------------------------------------------------------
 
 
-def assets(templates: Path, figures: Mapping[str, Figure]) -> dict[str, bytes | Path]:
+def assets(
+    templates: Path, figures: Mapping[str, Figure], imprint: Imprint | None
+) -> dict[str, bytes | Path]:
     """Styles, scripts, typefaces and live figures."""
     style = "\n".join((templates / "style" / f"{name}.css").read_text("utf-8") for name in STYLES)
     files: dict[str, bytes | Path] = {"assets/assay.css": style.encode()}
-    for name in SCRIPTS:
+    for name in SCRIPTS[: -1 if imprint else None]:
         files[f"assets/{name}.js"] = templates / "script" / f"{name}.js"
     for face in sorted((templates / "fonts").iterdir()):
         if face.suffix in {".woff2", ".txt", ".md"}:

@@ -1,0 +1,111 @@
+"""The rebuild proof: a release's own sources, over its own records, must give the same bytes.
+
+The code in source/ runs, so this is for a release whose signer is trusted. It runs in a folder of
+its own, as another process, with the libraries that are installed here; where those differ from
+the ones that release.json names, the refusal says so.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from report.archive.release import SIGNATURES, installed, opened
+from report.archive.verify import Release
+from report.errors import Fault, SealBroken, raise_if_any
+
+_DERIVED = ("MANIFEST.sha256", "ro-crate-metadata.json", "release.json")
+"""What differs whenever anything else does."""
+
+
+def rebuild(folder: Path) -> int:
+    """The number of files that came out the same, or `SealBroken` naming each that did not."""
+    release = opened(folder)
+    about = release.json("release.json")
+    with TemporaryDirectory(prefix="assay-rebuild-") as scratch:
+        again = build_again(release, about, Path(scratch))
+    faults = compare(
+        {path: release.read(path) for path in release.files if not _is_signature(path)}, again
+    )
+    raise_if_any(
+        SealBroken,
+        f"{folder} does not come out the same:",
+        faults,
+        hint="\n".join(differences(about["builder"])) or "The same libraries are installed here.",
+    )
+    return len(again)
+
+
+def build_again(release: Release, about: Mapping[str, Any], scratch: Path) -> dict[str, bytes]:
+    """Every file that the release's own code makes from its own records, by path."""
+    project = scratch / "source"
+    for path in release.listed:
+        top, _, below = path.partition("/")
+        if top == "source":
+            _put(project / below, release.read(path))
+        elif top == "records" and "/" in below:
+            _put(project / "lab/records" / below, release.read(path))
+    command = [sys.executable, project / "build.py", "release", about["report"]]
+    command += ["--out", scratch / "out", "--jobs", "1"]
+    if about["status_list"]:
+        known = {"schema": "assay/status/1", "releases": [], **about["status_list"]}
+        _put(scratch / "status.json", json.dumps(known).encode())
+        command += ["--status", scratch / "status.json"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SealBroken(
+            f"The sources of {about['release']} do not build: exit code {done.returncode}.",
+            [Fault(where="", found=line) for line in done.stderr.splitlines()[-12:]],
+            hint="\n".join(differences(about["builder"])),
+        )
+    made = Release()
+    made.open(os.fspath(scratch / "out" / about["release"]))
+    return {path: made.read(path) for path in made.files}
+
+
+def compare(released: Mapping[str, bytes], again: Mapping[str, bytes]) -> list[Fault]:
+    """Each file that differs, with the first place where it does; causes before consequences."""
+    faults = []
+    for path in sorted(released.keys() | again.keys(), key=lambda path: (path in _DERIVED, path)):
+        one, two = released.get(path), again.get(path)
+        if one is None or two is None:
+            found = "not in the release" if one is None else "not made again"
+            faults.append(Fault(where=path, found=found))
+        elif one != two:
+            faults.append(Fault(where=path, found=_first_difference(one, two)))
+    return faults
+
+
+def differences(builder: Mapping[str, Any]) -> list[str]:
+    """Where the libraries here are not the ones that the release was built with."""
+    here = {name: installed(name) for name in builder["libraries"]}
+    told = [
+        f"{name} {pinned} built it; {here[name] or 'none'} is installed here."
+        for name, pinned in builder["libraries"].items()
+        if here[name] != pinned
+    ]
+    python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    if python != builder["python"]:
+        told.append(f"Python {builder['python']} built it; this is {python}.")
+    return told
+
+
+def _first_difference(one: bytes, two: bytes) -> str:
+    at = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), None)
+    if at is None:
+        return f"{len(one):,} bytes released, {len(two):,} made again"
+    line = one.count(b"\n", 0, at) + 1
+    return f"differs from byte {at:,} on, in line {line:,}"
+
+
+def _put(place: Path, data: bytes) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(data)
+
+
+def _is_signature(path: str) -> bool:
+    return path.startswith(f"{SIGNATURES}/")

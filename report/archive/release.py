@@ -1,0 +1,349 @@
+"""A release: one report's whole world in a folder that can be signed, checked and built again.
+
+    <report>-<number>/
+      index.html reports/ records/ …  the pages that the report needs, and its records' files
+      data/                           study, chips, formats and models, as values by pointer
+      source/                         all it takes to build the same again
+      claims.json release.json        what the pages print, and what is claimed
+      ro-crate-metadata.json          the same facts for catalogues
+      verify.py VERIFY.txt            a copy of the verifier, and how to check without it
+      MANIFEST.sha256                 every file above
+      signatures/                     all that signing adds
+
+The number and the date come from the report. Beside the folder lie the same files as a stored
+zip and, for a small report, as one page.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from report.archive import manifest, rocrate
+from report.archive.bundle import pack
+from report.archive.verify import MANIFEST, Release
+from report.content import Content, DecisionReport
+from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_mean, raise_if_any
+from report.evidence import Evidence
+from report.folder import exchange
+from report.inputs import files_under
+from report.numbers.study import Study
+from report.numbers.values import Value, Values
+
+SIGNATURES = "signatures"
+STATED = ("study", "chips", "formats", "models")
+"""The families of pointers that data/ holds; a record's own documents are in records/."""
+
+SHOUTED = frozenset({MANIFEST, "VERIFY.txt", "LICENSE", "Makefile", "README.md"})
+"""File names with capitals, which a release may hold besides [a-z0-9._-]."""
+
+_ROOT = Path(__file__).resolve().parents[2]
+_PROJECT = (
+    "build.py",
+    "report",
+    "templates",
+    "lab",
+    "base.lock",
+    "all.lock",
+    "pyproject.toml",
+    "LICENSE",
+)
+_REFERENCE = ("chips", "formats", "models", "glossary")
+"""Folders of content that every report may draw on."""
+_PINNED = re.compile(r"^([A-Za-z0-9_.-]+)==", re.MULTILINE)
+_VERIFIER = Path(__file__).with_name("verify.py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edition:
+    """What is released: a report, the records it rests on, and nothing else."""
+
+    report: DecisionReport
+    content: Content
+    """The report alone, with the sheets that any report may cite."""
+    records: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.report.slug}-{self.report.number}"
+
+    @property
+    def date(self) -> str:
+        return self.report.date.isoformat()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Facts that nobody recorded; with any, it is a draft."""
+        return self.report.missing
+
+
+def choose(content: Content, report: str, records: Iterable[str]) -> Edition:
+    """The edition of `report`, with those of `records` that it names anywhere."""
+    found = content.reports.get(report)
+    if found is None:
+        summary = f"There is no report {report!r}."
+        raise UsageFault(summary, hint=did_you_mean(report, content.reports))
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", report):
+        raise ContentFault(f"{found.path} cannot name a release.", hint="Use a-z, 0-9, hyphens.")
+    texts = [found.record, found.target.metric, found.target.statement, found.decision.statement]
+    texts += [text for facts in found.parts.values() for text in facts.values() if text]
+    words = set(re.findall(r"[a-z0-9-]+", " ".join([*texts, *found.decision.until])))
+    return Edition(
+        report=found,
+        content=replace(content, lessons=(), decisions=(), reports={found.slug: found}),
+        records=tuple(name for name in records if name in words),
+    )
+
+
+def told(folder: Path, edition: Edition) -> str:
+    """What was made, and what comes next."""
+    if edition.missing:
+        rest = f"A draft is not signed. Not recorded: {', '.join(edition.missing)}."
+    else:
+        rest = f"Next: python build.py sign {folder} --key FILE --principal NAME"
+    return f"{folder}: {edition.report.status}. {rest}"
+
+
+def assemble(
+    edition: Edition,
+    pages: Mapping[str, bytes | Path],
+    study: Study,
+    evidence: Mapping[str, Evidence],
+    sources: Mapping[str, Path],
+    known: Mapping[str, Any] | None = None,
+) -> dict[str, bytes]:
+    """Every file of the release by path, its manifest included.
+
+    `sources` are by path under source/; `known` is the newest status list when it is made.
+    """
+    files = {
+        path: data if isinstance(data, bytes) else data.read_bytes() for path, data in pages.items()
+    }
+    for family in STATED:
+        files[f"data/{family}.json"] = values_json(study.values, family)
+    files |= {f"source/{path}": place.read_bytes() for path, place in sources.items()}
+    about = describe(edition, study, evidence, files)
+    if known:
+        about["status_list"] = {"number": known["number"], "date": known["date"]}
+    files["release.json"] = as_json(about)
+    files["verify.py"] = _VERIFIER.read_bytes()
+    files["VERIFY.txt"] = HOW_TO_VERIFY.format(**about).encode()
+    files["ro-crate-metadata.json"] = as_json(rocrate.describe(about, files))
+    files[MANIFEST] = manifest.manifest(files)
+    pack(files, also=SHOUTED)  # refuses a name that would not unpack everywhere
+    return files
+
+
+def values_json(values: Values, family: str) -> bytes:
+    """Every value of one family by its path: exactly what a number format takes, and its origin."""
+    stated = {
+        pointer.partition("#")[2]: _entry(value)
+        for pointer, value in values.items()
+        if pointer.startswith(f"{family}#")
+    }
+    return as_json({"schema": "assay/values/1", "document": family, "values": stated})
+
+
+def _entry(value: Value) -> dict[str, object]:
+    number: dict[str, object] = {"number": value.number}
+    if value.quantity is not None:
+        number = {"quantity": str(value.quantity)}
+    elif isinstance(value.number, Decimal) or _beyond_browsers(value.number):
+        number = {"decimal": str(value.number)}
+    more = {"unit": value.unit, "reason": value.reason, "formula": value.formula}
+    entry = number | {"kind": value.kind} | {name: text for name, text in more.items() if text}
+    return entry | ({"inputs": list(value.inputs)} if value.inputs else {})
+
+
+def _beyond_browsers(number: object) -> bool:
+    return isinstance(number, int) and abs(number) > 2**53 - 1
+
+
+def sources(edition: Edition, content: Path) -> dict[str, Path]:
+    """What it takes to build the edition again, by its path under source/."""
+    report = f"content/reports/{edition.report.slug}.yaml"
+    places = {name: _ROOT / name for name in _PROJECT if (_ROOT / name).exists()}
+    for name in _REFERENCE:
+        own = content / name
+        places[f"content/{name}"] = own if own.is_dir() else _ROOT / "content" / name
+    places[report] = content / "reports" / f"{edition.report.slug}.yaml"
+    return {
+        f"{name}{path}": Path(f"{place}{path}")
+        for name, place in places.items()
+        for path in files_under(str(place))
+        if not (name == "lab" and path.startswith("/records/"))
+    }
+
+
+def describe(
+    edition: Edition,
+    study: Study,
+    evidence: Mapping[str, Evidence],
+    files: Mapping[str, bytes],
+) -> dict[str, Any]:
+    """release.json: what is claimed, on what, and by which builder. What is absent is not claimed."""
+    report = edition.report
+    run = study.precision[report.record]
+    metric = study.values.lookup(report.target.metric)
+    measured = metric.number if isinstance(metric.number, int | float) else None
+    met = measured is not None and report.target.met_by(float(measured))
+    superseded = report.supersedes
+    return {
+        "schema": "assay/release/1",
+        "release": edition.name,
+        "report": report.slug,
+        "number": report.number,
+        "title": report.title,
+        "date": report.date.isoformat(),
+        "date_is": "declared by the author",
+        "status": report.status,
+        "missing": list(report.missing),
+        "supersedes": superseded
+        and {"release": superseded.release, "manifest": superseded.manifest},
+        "status_list": None,
+        "result": "PASSED" if met else "FAILED",
+        "decision": report.decision.outcome,
+        "claims": [
+            {
+                "metric": report.target.metric,
+                "comparator": report.target.comparator,
+                "threshold": report.target.threshold,
+                "measured": measured,
+                "unit": metric.unit,
+                "kind": metric.kind,
+                "passed": met,
+            }
+        ],
+        "assurance": "self_attested",
+        "scope": {"platform": run.scope.platform, "statement": run.scope.statement},
+        "records": {
+            name: {"manifest": proof.record.manifest_sha256, "level": proof.level}
+            for name, proof in evidence.items()
+        },
+        "builder": builder(files),
+    }
+
+
+def builder(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The code and libraries that a rebuild must have for the same bytes."""
+    lock = files["source/base.lock"].decode()
+    return {
+        "name": "Assay",
+        "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
+        "libraries": {name: installed(name) for name in sorted(set(_PINNED.findall(lock)))},
+        "lock": sha256(files["source/base.lock"]).hexdigest(),
+    }
+
+
+def installed(library: str) -> str | None:
+    """The version that is here, or nothing."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
+def as_json(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+# On disk ---------------------------------------------------------------------------------
+
+
+def write(files: Mapping[str, bytes], name: str, out: Path) -> Path:
+    """Put a release at `out/name`, whole or not at all, with its zip; return the folder.
+
+    A signed release, and a folder that holds anything else, stay as they are.
+    """
+    folder = out / name
+    if os.path.lexists(folder):
+        present = opened(folder)
+        if any(path.startswith(f"{SIGNATURES}/") for path in present.files):
+            if present.manifest == files[MANIFEST]:
+                return folder
+            raise UsageFault(
+                f"{folder} is signed, and stays as it is.",
+                hint="Give the report the next number, or move the folder away.",
+            )
+    out.mkdir(parents=True, exist_ok=True)
+    part = out / f".{name}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        for path, data in files.items():
+            (part / path).parent.mkdir(parents=True, exist_ok=True)
+            (part / path).write_bytes(data)
+        if not (folder.exists() and exchange(part, folder)):
+            if folder.exists():
+                shutil.rmtree(folder)
+            part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    write_zip(folder)
+    return folder
+
+
+def opened(folder: Path) -> Release:
+    """The release in `folder`, every file of it as its list says, or `SealBroken` with each fault."""
+    release = Release()
+    release.open(os.fspath(folder))
+    faults = [Fault(where=f"{folder}/{name}", found=what) for name, what in sorted(release.faults)]
+    raise_if_any(SealBroken, f"{folder} is not what its list says:", faults)
+    return release
+
+
+def write_zip(folder: Path) -> Path:
+    """The folder as a stored zip beside it: fixed order, dates and modes."""
+    release = opened(folder)
+    files = {f"{folder.name}/{path}": release.read(path) for path in release.files}
+    target, part = (
+        folder.with_name(f"{folder.name}.zip"),
+        folder.with_name(f".{folder.name}.zip.part"),
+    )
+    try:
+        part.write_bytes(pack(files, also=SHOUTED))
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+HOW_TO_VERIFY = """\
+Release {release}: {title}
+
+Declared date {date}. This folder holds a report and all it stands on. How to check it:
+
+1. Get the signer's key fingerprint from a second source: a project page, a printed page, a call.
+   A key, a verifier or a page found in this folder proves nothing about who made it.
+
+2. With Python 3.8 or later, and a verify.py from elsewhere (the copy here is a convenience):
+
+     python3 -I -S verify.py . --key SHA256:...
+
+   0 trusted, 10 mismatch, 11 consistent but not trusted, 12 could not check.
+
+3. With OpenSSH and coreutils alone, and a signers file of your own with one line,
+   NAME namespaces="assay/report/author/v1" ssh-ed25519 AAAA...
+
+     ssh-keygen -Y verify -f signers -I NAME -n assay/report/author/v1 \\
+       -s signatures/author.sig < MANIFEST.sha256
+     sha256sum --check --strict --quiet MANIFEST.sha256
+     find . -type f ! -name MANIFEST.sha256 ! -path './signatures/*' | sed 's|^./||' | sort > /tmp/here
+     cut -c67- MANIFEST.sha256 | sort | diff - /tmp/here
+
+4. To build the same bytes again from source/ and records/, with the libraries that
+   release.json names: python build.py rebuild RELEASE. This runs the code in source/, so do it
+   only for a signer whom you trust.
+
+Kept in git, the folder needs a line in .gitattributes: * -text
+
+What a signature shows: who vouches for these bytes. What it does not show: that the measurements
+are right, that this is the latest report, or when it was signed.
+"""

@@ -1,0 +1,93 @@
+"""Signing: the user's own ssh-keygen signs the manifest, in the name of one role.
+
+No private key is ever read here: agents, passphrases and hardware keys are ssh-keygen's affair.
+A draft is refused, and so is a release whose files are not as its list says. Signing adds one
+file in signatures/ and makes the zip anew; no other byte changes, so a release may be signed
+again when a key or an algorithm has aged.
+"""
+
+import base64
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from report.archive.release import SIGNATURES, opened, write_zip
+from report.archive.verify import NAMESPACE, ROLES, check_signature, fingerprint
+from report.errors import BackendMissing, SealBroken, UsageFault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed:
+    """What was signed, and what its signer now has to publish."""
+
+    fingerprint: str
+    told: str
+
+
+def sign(folder: Path, key: Path, principal: str, role: str) -> Signed:
+    """Sign the release in `folder` as `role`."""
+    if any(sign.isspace() or sign in '",#' for sign in principal) or not principal.isprintable():
+        raise UsageFault(f"{principal!r} cannot stand in a signers file.", hint="Leave out spaces.")
+    release = opened(folder)
+    about = release.json("release.json")
+    if about["status"] != "FINAL":
+        raise SealBroken(
+            f"{folder} is a DRAFT, and a draft is not signed.",
+            hint=f"Record these, then release it again: {', '.join(about['missing'])}",
+        )
+    namespace = NAMESPACE.format(role)
+    signature = ssh_sign(release.manifest, key, namespace)
+    try:
+        public = check_signature(signature, release.manifest, namespace)
+    except (ValueError, NotImplementedError) as error:
+        raise UsageFault(
+            f"The signature by {key} cannot be checked by verify.py: {error}",
+            hint="Sign with an Ed25519 key: ssh-keygen -t ed25519",
+        ) from None
+    place = folder / SIGNATURES / f"{role}.sig"
+    place.parent.mkdir(exist_ok=True)
+    part = place.with_name(f".{place.name}.part")
+    part.write_bytes(signature)
+    part.replace(place)
+    write_zip(folder)
+    return Signed(fingerprint=fingerprint(public), told=_told(folder, principal, role, public))
+
+
+def ssh_sign(message: bytes, key: Path, namespace: str) -> bytes:
+    """The armored signature that ssh-keygen makes; it may ask for a passphrase or a touch."""
+    command = ["ssh-keygen", "-Y", "sign", "-f", os.fspath(key), "-n", namespace]
+    try:
+        done = subprocess.run(command, input=message, stdout=subprocess.PIPE, check=False)
+    except FileNotFoundError:
+        raise BackendMissing(
+            "Signing needs ssh-keygen, which is not here.",
+            hint="It comes with OpenSSH, 8.2 or later.",
+        ) from None
+    if done.returncode:
+        raise UsageFault(f"ssh-keygen did not sign with {key}; it says why above.")
+    return done.stdout
+
+
+def _told(folder: Path, principal: str, role: str, public: bytes) -> str:
+    """What happened, whether one person holds both roles, and the line for a signers file."""
+    kind, line = (
+        public[4 : 4 + int.from_bytes(public[:4], "big")].decode(),
+        base64.b64encode(public).decode(),
+    )
+    told = [
+        f"{folder}: signed as {role} with {fingerprint(public)}.",
+        "Publish the fingerprint where readers find it without this release. For a signers file:",
+        f'  {principal} namespaces="{NAMESPACE.format(role)}" {kind} {line}',
+    ]
+    release = opened(folder)
+    for other in ROLES:
+        name = f"{SIGNATURES}/{other}.sig"
+        if other != role and name in release.files:
+            try:
+                key = check_signature(release.read(name), release.manifest, NAMESPACE.format(other))
+            except (ValueError, NotImplementedError):
+                continue
+            if key == public:
+                told.append(f"The {other} signed with the same key: one person's word, not two.")
+    return "\n".join(told)
