@@ -96,7 +96,7 @@ def doubt_of(about: dict[str, Any], author: dict[str, Any], known: dict[str, Any
         return UNKNOWN.format("The list is")
     if author["state"] == "revoked":
         return DOUBTED.format(list="list of revoked keys", word="revoked", **author)
-    if author["state"] != "good":
+    if author["state"] in WORDS:
         word = WORDS[author["state"]].format(role="author")
         return DOUBTED.format(list="signers file", word=word, **author)
     return WITHDRAWN.format(**known) if known["state"] == "withdrawn" else ""
@@ -229,12 +229,13 @@ def archive(place: str) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]]:
         with open(place, "rb", opener=open_plain) as stream:
             stream.seek(max(0, stream.seek(0, 2) - 65_577))
             tail = stream.read()
-        at = tail.rfind(b"PK\5\6")  # where the zip tells the size of its directory
-        if int.from_bytes(tail[at + 12 : at + 16], "little") > MAX_LIST or b"PK\6\7" in tail[-42:]:
+        end = tail.rfind(b"PK\5\6")  # where a zip tells the size of its directory
+        size = int.from_bytes(tail[end + 12 : end + 16], "little") if end >= 0 else 0
+        if size > MAX_LIST or b"PK\6\7" in tail[-42:]:
             raise Unchecked("it is a zip with a larger directory than a release needs.")
         found = zipfile.ZipFile(place)
-    except (OSError, zipfile.BadZipFile, ValueError) as error:
-        raise Unchecked(f"it is neither a folder nor a zip that can be read: {error}") from None
+    except (OSError, zipfile.BadZipFile, ValueError):
+        raise Unchecked("it is neither a folder nor a zip that can be read.") from None
     names = [info.orig_filename for info in found.infolist()]
     tops = sorted(name[: -len(MANIFEST)] for name in names if name.endswith(MANIFEST))
     top = min((top for top in tops if top.count("/") < 2), key=len, default="")
@@ -275,7 +276,7 @@ def is_plain(name: str) -> bool:
 
 def is_tidy(name: str) -> bool:
     """Whether a path is relative, goes nowhere else and holds no control character."""
-    return name.isprintable() and not {"", ".", ".."} & set(re.split(r"[/\\:]", name))
+    return not re.search(r"[\x00-\x1f\x7f-\x9f\\:]|(?:^|/)\.{0,2}(?:/|$)", name)
 
 
 def printable(name: str) -> str:

@@ -1,0 +1,400 @@
+"""Write tests/archive/fixtures: what both verifiers must say of each release.
+
+    python -m tests.archive.make_fixtures
+
+A fixture is a folder: release.zip, pin.txt (fingerprints, one a line), what else the reader has
+(allowed_signers, revoked, status.json with status.json.sig), and expect.json. Unless that says
+"folder": false, the release unpacked into a folder has the same verdict.
+"""
+
+import json
+import shutil
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from report.archive.verify import L
+from tests.archive.ground import (
+    ATTACKER,
+    AUTHOR,
+    CLAIMS,
+    HARDWARE,
+    NAMESPACE,
+    REVIEWER,
+    STRANGER,
+    Files,
+    armored,
+    blob_of,
+    claims_json,
+    key_blob,
+    listing,
+    page,
+    pin,
+    sealed,
+    signers_line,
+    sshsig,
+    status_list,
+    string,
+    tiny,
+    values,
+    zipped,
+    zipped_entries,
+)
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+NOT_SHOWN = (
+    "Not shown: that the measurements are right, that this is the latest report, or when it was"
+    " signed."
+)
+UNKNOWN_STATUS = "Status unknown after 2026-11-30."
+UNKNOWN_KEY = (
+    "Files match their list. The list is signed by a key you have not pinned: anyone can make such"
+    " a signature."
+)
+UNSIGNED = "Files match their list. The list is not signed: anyone can make such a list."
+DRAFT = (
+    "Files match their list. The report is a DRAFT: facts are missing, and no signature vouches for"
+    " it."
+)
+ONE_KEY = "Author and reviewer signed with the same key: this is one person's word, not two."
+STRANGE_REVIEW = (
+    "A reviewer's signature is there, by a key you have not pinned: anyone can make such a"
+    " signature."
+)
+SIG = "signatures/author.sig"
+
+
+class Fixture:
+    """One case: its files beside release.zip, and what is to be said."""
+
+    def __init__(self, name: str, release: Files | bytes, pins: str | None = None) -> None:
+        self.name = name
+        self.release = release if isinstance(release, bytes) else zipped(release)
+        self.files: dict[str, bytes] = {
+            "pin.txt": f"{pin(AUTHOR) if pins is None else pins}\n".encode()
+        }
+        self.expect: dict[str, object] = {}
+
+    def having(self, **files: str | bytes) -> "Fixture":
+        for name, data in files.items():
+            known = {"status": "status.json", "status_sig": "status.json.sig"}.get(name, name)
+            self.files[known] = data.encode() if isinstance(data, str) else data
+        return self
+
+    def says(self, code: int, sentence: str, *notes: str, **more: object) -> "Fixture":
+        tiers = {0: "trusted", 11: "untrusted", 12: "unchecked"}
+        self.expect = {"exit": code, "tier": tiers[code], "faults": [], "sentence": sentence}
+        self.expect |= {"notes": list(notes)} | more
+        return self
+
+    def names(self, *faults: tuple[str, str], **more: object) -> "Fixture":
+        count = len({name for name, _ in faults})
+        are = "file is" if count == 1 else "files are"
+        are = "files is" if count == 1 else "files are"
+        sentence = f"Mismatch: {count} of this release's {are} not as the list says."
+        self.expect = {"exit": 10, "tier": "mismatch", "faults": sorted(map(list, faults))}
+        self.expect |= {"sentence": f"{sentence} Do not rely on it.", "notes": []} | more
+        return self
+
+
+def trusted(files: int, key: str, name: str = "") -> str:
+    by = f"by {name} " if name else ""
+    return (
+        f"All {files} listed files match, no unlisted files. Signed {by}with key {key} which you"
+        f" pinned. {NOT_SHOWN}"
+    )
+
+
+def doubted(why: str, source: str = "signers file") -> str:
+    return (
+        f"Files match their list. It is signed with key {pin(AUTHOR)}, and your {source} says that"
+        f" key is {why}."
+    )
+
+
+def fixtures() -> Iterator[Fixture]:
+    yield from good_ones()
+    yield from doubtful_ones()
+    yield from listed_wrongly()
+    yield from signed_wrongly()
+    yield from claimed_wrongly()
+    yield from hostile_ones()
+
+
+def good_ones() -> Iterator[Fixture]:
+    good, n = sealed(tiny()), len(tiny())
+    yes = trusted(n, pin(AUTHOR))
+    yield Fixture("trusted", good).says(0, yes, UNKNOWN_STATUS)
+    yield Fixture("trusted-at-the-top-of-a-zip", zipped(good, top="")).says(0, yes, UNKNOWN_STATUS)
+    yield Fixture("trusted-by-name", good, "").having(
+        allowed_signers=signers_line("lab@example.org", AUTHOR, "author")
+    ).says(0, trusted(n, pin(AUTHOR), "lab@example.org"), UNKNOWN_STATUS)
+    both = sealed(tiny(), reviewer=REVIEWER)
+    yield Fixture("reviewed", both, "").having(
+        allowed_signers=signers_line("lab@example.org", AUTHOR, "author")
+        + signers_line("reader@example.org", REVIEWER, "reviewer")
+    ).says(
+        0,
+        trusted(n, pin(AUTHOR), "lab@example.org"),
+        f"Reviewed by reader@example.org with key {pin(REVIEWER)} which you pinned.",
+        UNKNOWN_STATUS,
+    )
+    yield Fixture("reviewed-by-a-stranger", both).says(0, yes, STRANGE_REVIEW, UNKNOWN_STATUS)
+    yield Fixture("reviewed-with-the-same-key", sealed(tiny(), reviewer=AUTHOR)).says(
+        0, yes, f"Reviewed with key {pin(AUTHOR)} which you pinned.", ONE_KEY, UNKNOWN_STATUS
+    )
+    yield Fixture("reviewed-by-the-same-person", both, "").having(
+        allowed_signers=signers_line("lab@example.org", AUTHOR, "author")
+        + signers_line("lab@example.org", REVIEWER, "reviewer")
+    ).says(
+        0,
+        trusted(n, pin(AUTHOR), "lab@example.org"),
+        f"Reviewed by lab@example.org with key {pin(REVIEWER)} which you pinned.",
+        "Author and reviewer are the same person: lab@example.org.",
+        UNKNOWN_STATUS,
+    )
+    manifest = good["MANIFEST.sha256"]
+    touched = good | {SIG: sshsig(AUTHOR, manifest, NAMESPACE.format("author"), kind=HARDWARE)}
+    yield Fixture("trusted-hardware-key", touched, pin(AUTHOR, HARDWARE)).says(
+        0, trusted(n, pin(AUTHOR, HARDWARE)), UNKNOWN_STATUS
+    )
+    short = good | {SIG: sshsig(AUTHOR, manifest, NAMESPACE.format("author"), algorithm=b"sha256")}
+    yield Fixture("trusted-sha256", short).says(0, yes, UNKNOWN_STATUS)
+    yield Fixture("stray-signature", good | {"signatures/note.txt": b"?"}).says(
+        0, yes, "Not covered by the signature: signatures/note.txt", UNKNOWN_STATUS
+    )
+    for state, note in (
+        ("superseded", "Superseded by tiny-2 on 2027-01-15: The wrong device was named."),
+        (None, "Status list 2 of 2027-01-31 does not name this report."),
+    ):
+        told = status_list(good, state)
+        yield Fixture(f"status-{state or 'current'}", good).having(
+            status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status"))
+        ).says(0, yes, note)
+
+
+def doubtful_ones() -> Iterator[Fixture]:
+    good = sealed(tiny())
+    unsigned = {name: data for name, data in good.items() if name != SIG}
+    yield Fixture("unsigned", unsigned).says(11, UNSIGNED, UNKNOWN_STATUS)
+    yield Fixture("unknown-key", good, pin(STRANGER)).says(11, UNKNOWN_KEY, UNKNOWN_STATUS)
+    yield Fixture("nothing-pinned", good, "").says(11, UNKNOWN_KEY, UNKNOWN_STATUS)
+    inside = signers_line("lab@example.org", ATTACKER, "author").encode()
+    forged = tiny() | {"index.html": page(), "allowed_signers": inside, "signer.pub": inside}
+    yield Fixture("forged-copy", sealed(forged, author=ATTACKER), "").having(
+        allowed_signers=signers_line("lab@example.org", AUTHOR, "author")
+    ).says(11, UNKNOWN_KEY, UNKNOWN_STATUS)
+    yield Fixture("draft", sealed(tiny(status="DRAFT"))).says(11, DRAFT, UNKNOWN_STATUS)
+    for name, options, why in (
+        ("expired", 'valid-before="20261231Z"', "expired"),
+        ("not-yet-valid", 'valid-after="20280101Z"', "not yet valid"),
+    ):
+        line = signers_line("lab@example.org", AUTHOR, "author", options=options)
+        yield Fixture(name, good, "").having(allowed_signers=line).says(
+            11, doubted(why), UNKNOWN_STATUS, at="20270601"
+        )
+    line = signers_line("lab@example.org", AUTHOR, "reviewer")
+    yield Fixture("allowed-for-another-role", good, "").having(allowed_signers=line).says(
+        11, doubted("not allowed to sign as author"), UNKNOWN_STATUS
+    )
+    yield Fixture("revoked", good).having(revoked=f"# lost\n{pin(AUTHOR)}\n").says(
+        11, doubted("revoked", "list of revoked keys"), UNKNOWN_STATUS
+    )
+    told = status_list(good, "withdrawn")
+    yield Fixture("withdrawn", good).having(
+        status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status"))
+    ).says(
+        11,
+        "Files match their list. The signature holds, but the report was withdrawn on 2027-01-15:"
+        " The wrong device was named.",
+    )
+    knowing = sealed(tiny(status_list={"number": 5, "date": "2026-11-29"}))
+    yield Fixture("status-unknown-after-a-list", knowing).says(
+        0, trusted(len(tiny()), pin(AUTHOR)), "Status unknown after 2026-11-29."
+    )
+    told = status_list(knowing, None, number=4)
+    yield Fixture("status-older", knowing).having(
+        status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status"))
+    ).says(
+        12,
+        "Could not check: the status list is older (number 4) than the one this release knows (5).",
+    )
+    told = status_list(good, None)
+    yield Fixture("status-by-a-stranger", good).having(
+        status=told, status_sig=sshsig(ATTACKER, told, NAMESPACE.format("status"))
+    ).says(12, "Could not check: the status list is signed by a key you have not pinned.")
+    yield Fixture("status-changed", good).having(
+        status=told.replace(b"2027", b"2028"),
+        status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")),
+    ).says(12, "Could not check: the status list is not one, or its signature does not hold.")
+    no_list = {name: data for name, data in good.items() if name != "MANIFEST.sha256"}
+    yield Fixture("no-list", no_list).says(
+        12, "Could not check: there is no MANIFEST.sha256, so this is no release."
+    )
+    blob = blob_of(good[SIG]).replace(string(key_blob(AUTHOR)), string(string(b"ssh-rsa") + b"?"))
+    yield Fixture("another-kind-of-key", good | {SIG: armored(blob)}).says(
+        12, f"Could not check: {SIG} is made with a key of type ssh-rsa.", UNKNOWN_STATUS
+    )
+
+
+def listed_wrongly() -> Iterator[Fixture]:
+    good = sealed(tiny())
+    changed = {"data/study.json": good["data/study.json"] + b"\n"}
+    yield Fixture("changed", good | changed).names(("data/study.json", "changed"))
+    missing = {name: data for name, data in good.items() if name != "claims.json"}
+    yield Fixture("missing", missing).names(("claims.json", "missing"))
+    added = {".hidden": b"", ".git/config": b"", "data/more.json": b"{}"}
+    yield Fixture("added", good | added).names(*((name, "added") for name in added))
+    swapped = {"index.html": good["claims.json"], "claims.json": good["index.html"]}
+    yield Fixture("swapped", good | swapped).names(
+        ("index.html", "changed"), ("claims.json", "changed")
+    )
+    renamed = dict(missing, **{"claim.json": good["claims.json"]})
+    yield Fixture("renamed", renamed).names(("claims.json", "missing"), ("claim.json", "added"))
+    crlf = {name: data.replace(b"\n", b"\r\n") for name, data in tiny().items()}
+    yield Fixture("line-endings", good | crlf).names(*((name, "changed") for name in crlf))
+    cyrillic = {"d\u0430ta/study.json": good["data/study.json"]}
+    yield Fixture("look-alike", good | cyrillic).names(("d\\u{430}ta/study.json", "added"))
+
+    manifest, digest = good["MANIFEST.sha256"], "0" * 64
+    lines = manifest.splitlines(keepends=True)
+    for name, text, more in (
+        ("crlf", manifest.replace(b"\n", b"\r\n"), tuple(tiny())),
+        ("unsorted", b"".join(reversed(lines)), ()),
+        ("upper-case", manifest.upper(), tuple(tiny())),
+        ("twice", lines[0] + manifest, ()),
+        ("cut-off", manifest[:-1], ()),
+        ("empty", b"", tuple(tiny())),
+        ("escape", manifest + f"{digest}  ../../x\n".encode(), ()),
+        ("absolute", f"{digest}  /etc/passwd\n".encode() + manifest, ()),
+        ("itself", f"{digest}  MANIFEST.sha256\n".encode() + manifest, ()),
+        ("signatures", manifest + f"{digest}  signatures/x\n".encode(), ()),
+        ("case-twins", f"{digest}  Index.html\n".encode() + manifest, ()),
+        ("another-algorithm", b"md5  " + manifest, (sorted(tiny())[0],)),
+    ):
+        faults = [(gone, "added") for gone in more] + [("MANIFEST.sha256", "manifest")]
+        faults += [("Index.html", "missing")] if name == "case-twins" else []
+        files = tiny() | {"MANIFEST.sha256": text}
+        files[SIG] = sshsig(AUTHOR, text, NAMESPACE.format("author"))
+        yield Fixture(f"list-{name}", files).names(*faults)
+
+
+def signed_wrongly() -> Iterator[Fixture]:
+    good = sealed(tiny())
+    manifest, signature, blob = good["MANIFEST.sha256"], good[SIG], blob_of(good[SIG])
+    s = int.from_bytes(blob[-32:], "little")
+    for name, text in (
+        ("truncated", signature[:-40]),
+        ("empty", b""),
+        ("of-another-list", sshsig(AUTHOR, manifest + b"\n", NAMESPACE.format("author"))),
+        ("of-a-reviewer", sshsig(AUTHOR, manifest, NAMESPACE.format("reviewer"))),
+        ("of-a-commit", sshsig(AUTHOR, manifest, "git")),
+        ("malleable", armored(blob[:-32] + (s + L).to_bytes(32, "little"))),
+        ("no-last-line-feed", signature[:-1]),
+        ("two-last-line-feeds", signature + b"\n"),
+        ("one-long-line", signature.replace(b"\n", b"").replace(b"-----U", b"-----\nU", 1)),
+        ("crlf", signature.replace(b"\n", b"\r\n")),
+        ("something-after", armored(blob + b"\0")),
+        ("another-version", armored(blob.replace(b"SSHSIG\0\0\0\1", b"SSHSIG\0\0\0\2"))),
+        ("small-order-key", armored(blob.replace(key_blob(AUTHOR)[-32:], b"\1" + bytes(31)))),
+    ):
+        yield Fixture(f"signature-{name}", good | {SIG: text}).names((SIG, "signature"))
+    review = {"signatures/reviewer.sig": good[SIG]}
+    yield Fixture("author-as-reviewer", good | review).names(
+        ("signatures/reviewer.sig", "signature")
+    )
+
+
+def claimed_wrongly() -> Iterator[Fixture]:
+    def resealed(name: str, **files: bytes) -> Fixture:
+        return Fixture(name, sealed(tiny() | {k.replace("__", "."): v for k, v in files.items()}))
+
+    better = page().replace(b"2.45", b"2.35")
+    yield resealed("claim-text-changed", index__html=better).names(("index.html", "claim"))
+    lying = tuple((i, p, f, t.replace("2.45", "2.35")) for i, p, f, t in CLAIMS)
+    yield resealed("claim-and-text-changed", index__html=better, claims__json=claims_json(lying)).names(
+        ("index.html", "claim")
+    )
+    data = values({"/cache/bytes": {"number": 1710612736}})
+    yield Fixture("claim-data-changed", sealed(tiny() | {"data/study.json": data})).names(
+        ("index.html", "claim")
+    )
+    more = page().replace(b"</body>", b'<a class="v measured" id="v-8">9 %</a></body>')
+    yield resealed("number-without-claim", index__html=more).names(("index.html", "claim"))
+    yield resealed("claim-without-number", index__html=page(CLAIMS[:-1])).names(
+        ("index.html", "claim")
+    )
+    nowhere = (*CLAIMS[:-1], ("v-7", "formats#/fp32/none", "text", "x"))
+    yield resealed(
+        "claim-of-nothing", index__html=page(nowhere), claims__json=claims_json(nowhere)
+    ).names(("index.html", "claim"))
+    escape = (*CLAIMS[:-1], ("v-7", "../../../x#/a", "text", "x"))
+    yield resealed(
+        "claim-outside", index__html=page(escape), claims__json=claims_json(escape)
+    ).names(("index.html", "claim"))
+    yield resealed("claims-twice-a-key", claims__json=b'{"schema": 1, "schema": 2}').names(
+        ("release.json", "release")
+    )
+    yield resealed("release-of-another-kind", release__json=b"[]").names(
+        ("release.json", "release")
+    )
+
+
+def hostile_ones() -> Iterator[Fixture]:
+    entries = [(f"tiny-1/{name}", data) for name, data in sorted(sealed(tiny()).items())]
+    for name, extra, fault in (
+        ("escape", "tiny-1/../../x", ("../../x", "name")),
+        ("absolute", "/x", ("..//x", "name")),
+        ("outside", "other/x", ("../other/x", "name")),
+        ("backslash", "tiny-1/..\\x", ("..\\u{5c}x", "name")),
+        ("drive", "tiny-1/c:x", ("c:x", "name")),
+        ("control-character", "tiny-1/a\x1b[2J", ("a\\u{1b}[2J", "name")),
+        ("twice", "tiny-1/index.html", ("index.html", "twin")),
+        ("case-twin", "tiny-1/Index.html", ("Index.html", "added")),
+        ("empty-folder", "tiny-1/nothing/", ("nothing/", "empty")),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # zipfile warns of an entry that is there twice
+            yield Fixture(f"zip-{name}", zipped_entries([*entries, (extra, b"")])).names(
+                fault, folder=False
+            )
+    link = zipped_entries([("tiny-1/index.html", b"/etc/passwd")], mode=0o120777)
+    linked = [(name, data) for name, data in entries if not name.endswith("index.html")]
+    yield Fixture("zip-link", _joined(linked, link)).names(
+        ("index.html", "symlink"), ("index.html", "missing"), folder=False
+    )
+    yield Fixture("not-a-zip", b"%PDF-1.7\n" * 9).says(
+        12,
+        "Could not check: it is neither a folder nor a zip that can be read.",
+        folder=False,
+    )
+
+
+def _joined(entries: list[tuple[str, bytes]], link: bytes) -> bytes:
+    """Entries with one more that is a symbolic link."""
+    import io
+    import zipfile
+
+    buffer = io.BytesIO(zipped_entries(entries))
+    with zipfile.ZipFile(io.BytesIO(link)) as other, zipfile.ZipFile(buffer, "a") as archive:
+        for info in other.infolist():
+            archive.writestr(info, other.read(info))
+    return buffer.getvalue()
+
+
+def write(folder: Path) -> None:
+    """All fixtures, in place of those that are there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for fixture in fixtures():
+        place = folder / fixture.name
+        place.mkdir(parents=True)
+        (place / "release.zip").write_bytes(fixture.release)
+        for name, data in fixture.files.items():
+            (place / name).write_bytes(data)
+        text = json.dumps(fixture.expect, ensure_ascii=False, indent=1)
+        (place / "expect.json").write_text(f"{text}\n", encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    write(FIXTURES)
