@@ -75,6 +75,7 @@ def render(
 
     voice.stage("Reading content")
     content = load_content(options.content, CONTENT)
+    voice.drafts(content.reports)
     study = work_out(evidence, content)
 
     voice.stage("Drawing figures")
@@ -218,7 +219,7 @@ def sign(options: Namespace, voice: Voice) -> int:
     return 0
 
 
-def verify(options: Namespace, voice: Voice) -> int:
+def verify(options: Namespace, _: Voice) -> int:
     """Check a release: its files, who signed, every number. Exit codes 0, 10, 11, 12."""
     from report.archive.verify import main as say_verdict
 

@@ -16,6 +16,8 @@ from report.evidence import Evidence
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from report.content import DecisionReport
+
 
 class Voice:
     """One command speaking. As a context, it shows that work is going on."""
@@ -57,6 +59,12 @@ class Voice:
         for name, proof in evidence.items():
             if proof.level == "historic":
                 self.note(f"{name} is historic: its manifest holds, another lab made it.")
+
+    def drafts(self, reports: Mapping[str, "DecisionReport"]) -> None:
+        """Say which reports are drafts, and what nobody has recorded yet."""
+        for name, report in reports.items():
+            if report.missing:
+                self.note(f"{name} is a draft. Not recorded: {', '.join(report.missing)}.")
 
     def note(self, told: str) -> None:
         """Say something on the side."""

@@ -55,7 +55,9 @@ def build_again(release: Release, about: Mapping[str, Any], scratch: Path) -> di
         known = {"schema": "assay/status/1", "releases": [], **about["status_list"]}
         _put(scratch / "status.json", json.dumps(known).encode())
         command += ["--status", scratch / "status.json"]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=project, capture_output=True, text=True, encoding="utf-8", check=False
+    )
     if done.returncode:
         raise SealBroken(
             f"The sources of {about['release']} do not build: exit code {done.returncode}.",

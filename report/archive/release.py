@@ -112,7 +112,7 @@ def told(folder: Path, edition: Edition) -> str:
     return f"{folder}: {edition.report.status}. {rest}"
 
 
-def assemble(
+def assemble(  # noqa: PLR0917 (one argument for each room before this one)
     edition: Edition,
     pages: Mapping[str, bytes | Path],
     study: Study,
@@ -189,7 +189,7 @@ def describe(
     evidence: Mapping[str, Evidence],
     files: Mapping[str, bytes],
 ) -> dict[str, Any]:
-    """release.json: what is claimed, on what, and by which builder. What is absent is not claimed."""
+    """release.json: what is claimed, on what, by which builder. What is absent is not claimed."""
     report = edition.report
     run = study.precision[report.record]
     metric = study.values.lookup(report.target.metric)
@@ -291,7 +291,7 @@ def write(files: Mapping[str, bytes], name: str, out: Path) -> Path:
 
 
 def opened(folder: Path) -> Release:
-    """The release in `folder`, every file of it as its list says, or `SealBroken` with each fault."""
+    """The release in `folder`, each file as its list says, or `SealBroken` with every fault."""
     release = Release()
     release.open(os.fspath(folder))
     faults = [Fault(where=f"{folder}/{name}", found=what) for name, what in sorted(release.faults)]
@@ -335,8 +335,9 @@ Declared date {date}. This folder holds a report and all it stands on. How to ch
      ssh-keygen -Y verify -f signers -I NAME -n assay/report/author/v1 \\
        -s signatures/author.sig < MANIFEST.sha256
      sha256sum --check --strict --quiet MANIFEST.sha256
-     find . -type f ! -name MANIFEST.sha256 ! -path './signatures/*' | sed 's|^./||' | sort > /tmp/here
-     cut -c67- MANIFEST.sha256 | sort | diff - /tmp/here
+     find . ! -type d ! -path './signatures/*' | cut -c3- | grep -vx MANIFEST.sha256 |
+       LC_ALL=C sort > /tmp/found
+     cut -c67- MANIFEST.sha256 | diff - /tmp/found
 
 4. To build the same bytes again from source/ and records/, with the libraries that
    release.json names: python build.py rebuild RELEASE. This runs the code in source/, so do it

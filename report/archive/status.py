@@ -5,58 +5,65 @@ a reader who knows a newer list refuses an older one. It is small and works offl
 the list and its signature can hand both on.
 """
 
+from dataclasses import dataclass
+from datetime import date as day
 from hashlib import sha256
-from datetime import date as Day
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from report.archive.release import as_json, opened
 from report.archive.seal import ssh_sign
 from report.archive.verify import NAMESPACE, check_signature, parse_json
 from report.errors import ContentFault, UsageFault
 
-
 SCHEMA = "assay/status/1"
 
 
-def declare(
-    place: Path, folder: Path, *, state: str, reason: str, date: str, by: str | None, key: Path
-) -> int:
-    """Add one release to the list at `place`, sign the list, and return its number."""
-    try:
-        Day.fromisoformat(date)
-    except ValueError:
-        raise UsageFault(f"{date!r} is no day.", hint="Write it as 2026-01-31.") from None
-    if (state == "superseded") != bool(by):
-        raise UsageFault("A superseded release needs --by, and a withdrawn one has none.")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What becomes of a release."""
+
+    state: Literal["superseded", "withdrawn"]
+    reason: str
+    date: str
+    by: str
+    """The release that takes the place of a superseded one; empty for a withdrawn one."""
+
+
+def declare(place: Path, folder: Path, change: Change, key: Path) -> int:
+    """Add one change to the list at `place`, sign the list with `key`, and return its number."""
+    _check(change)
     release = opened(folder)
-    about = release.json("release.json")
     digest = sha256(release.manifest).hexdigest()
     known = read(place)
+    if change.date < known["date"]:
+        raise UsageFault(f"{place} is of {known['date']}; a later list is not of {change.date}.")
     entry = {
-        "release": about["release"],
+        "release": release.json("release.json")["release"],
         "manifest": digest,
-        "state": state,
-        "date": date,
-        "reason": reason,
-        "by": by,
+        "state": change.state,
+        "date": change.date,
+        "reason": change.reason,
+        "by": change.by or None,
     }
-    kept = [other for other in known["releases"] if other["manifest"] != digest]
+    others = [other for other in known["releases"] if other["manifest"] != digest]
+    number = int(known["number"]) + 1
     text = as_json(
         {
             "schema": SCHEMA,
-            "number": known["number"] + 1,
-            "date": date,
-            "releases": sorted([*kept, entry], key=lambda each: str(each["release"])),
+            "number": number,
+            "date": change.date,
+            "releases": sorted([*others, entry], key=lambda each: str(each["release"])),
         }
     )
-    signature = ssh_sign(text, key, NAMESPACE.format("status"))
-    check_signature(signature, text, NAMESPACE.format("status"))
+    namespace = NAMESPACE.format("status")
+    signature = ssh_sign(text, key, namespace)
+    check_signature(signature, text, namespace)
     for path, data in ((place, text), (place.with_name(f"{place.name}.sig"), signature)):
         part = path.with_name(f".{path.name}.part")
         part.write_bytes(data)
         part.replace(path)
-    return int(known["number"]) + 1
+    return number
 
 
 def read(place: Path) -> dict[str, Any]:
@@ -67,6 +74,19 @@ def read(place: Path) -> dict[str, Any]:
         found = parse_json(place.read_bytes())
         if found["schema"] != SCHEMA or not isinstance(found["number"], int):
             raise ValueError("another schema")
-        return dict(found, releases=list(found["releases"]))
+        return {
+            "number": found["number"],
+            "date": str(found["date"]),
+            "releases": found["releases"],
+        }
     except (ValueError, KeyError, TypeError) as error:
         raise ContentFault(f"{place} is not a status list: {error}.") from None
+
+
+def _check(change: Change) -> None:
+    try:
+        day.fromisoformat(change.date)
+    except ValueError:
+        raise UsageFault(f"{change.date!r} is no day.", hint="Write it as 2026-01-31.") from None
+    if (change.state == "superseded") != bool(change.by):
+        raise UsageFault("A superseded release needs --by, and a withdrawn one has none.")

@@ -21,9 +21,11 @@ import sys
 import zipfile
 import zlib
 from collections import namedtuple
-from datetime import datetime, timezone
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from typing import IO, Any, Callable, Iterator
+from functools import partial
+from typing import IO, Any
 
 MANIFEST, ROLES, NAMESPACE = "MANIFEST.sha256", ("author", "reviewer"), "assay/report/{}/v1"
 MAX_FILES, MAX_FILE, MAX_TOTAL = 10_000, 256 << 20, 1 << 30
@@ -52,7 +54,8 @@ class Unchecked(Exception):
 
 def verify(place: str, trust: Trust, status: str = "") -> dict[str, Any]:
     """The verdict on the folder or zip at `place`: what --json prints."""
-    release, about, claims, doubt = Release(), {}, 0, ""
+    release, claims, doubt = Release(), 0, ""
+    about: dict[str, Any] = {}
     signed = {role: {"state": "absent", "key": None, "name": None} for role in ROLES}
     known: dict[str, Any] = {"state": "unknown", "until": None, "reason": None}
     notes: list[str] = []
@@ -204,7 +207,7 @@ class Release:
         return listed
 
 
-def folder(top: str) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]]:
+def folder(top: str) -> Iterator[tuple[str, int, Callable[[], Any]]]:
     """What lies in a folder, hidden or not: path, mode, and how to open it."""
     waiting = [""]
     while waiting:
@@ -218,12 +221,12 @@ def folder(top: str) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]]:
             if stat.S_ISDIR(mode) and name.count("/") < 64:
                 waiting.append(f"{name}/")
             else:
-                yield name, mode, lambda path=entry.path: open(path, "rb", opener=open_plain)
+                yield name, mode, partial(open, entry.path, "rb", opener=open_plain)
         if not entries:
             yield here, stat.S_IFDIR, lambda: open(os.devnull, "rb")
 
 
-def archive(place: str) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]]:
+def archive(place: str) -> Iterator[tuple[str, int, Callable[[], Any]]]:
     """What a zip holds, below the one folder that it may have at its top."""
     try:
         with open(place, "rb", opener=open_plain) as stream:
@@ -252,7 +255,7 @@ def archive(place: str) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]]:
         else:
             mode = (info.external_attr >> 16) or stat.S_IFREG
             mode = mode if stat.S_IFMT(mode) else mode | stat.S_IFREG
-            yield inside, mode, lambda info=info: found.open(info)
+            yield inside, mode, partial(found.open, info)
 
 
 def open_plain(path: str, flags: int) -> int:
@@ -296,7 +299,7 @@ def parse_json(data: bytes) -> Any:
             raise ValueError("no number")
         return int(text) if text.lstrip("-").isdigit() else float(text)
 
-    hooks = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), number)
+    hooks: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), number)
     try:
         return json.loads(data.decode(), object_pairs_hook=pairs, **hooks)
     except RecursionError:
@@ -478,7 +481,7 @@ def time_of(text: str) -> float:
     """A moment as OpenSSH writes it: YYYYMMDD[HHMM[SS]], in local time or, with a Z, in UTC."""
     day = text.rstrip("Z")
     moment = datetime.strptime(day, {8: "%Y%m%d", 12: "%Y%m%d%H%M"}.get(len(day), "%Y%m%d%H%M%S"))
-    return (moment.replace(tzinfo=timezone.utc) if text != day else moment).timestamp()
+    return (moment.replace(tzinfo=UTC) if text != day else moment).timestamp()
 
 
 def matches(text: str, patterns: str) -> bool:
@@ -495,7 +498,8 @@ def check_content(release: Release) -> tuple[dict[str, Any], int]:
     try:
         about, document = release.json("release.json"), release.json("claims.json")
         told = (about["schema"], document["schema"], about["status"] in ("FINAL", "DRAFT"))
-        shown = f"{about['release']} {about['date']} {(about['status_list'] or {'number': 0})['number']}"
+        known = about["status_list"] or {"number": 0}
+        shown = f"{about['release']} {about['date']} {known['number']}"
         claims = [tuple(str(claim[part]) for part in CLAIM) for claim in document["claims"]]
         if told != ("assay/release/1", "assay/claims/1", True) or not ABOUT.fullmatch(shown):
             raise ValueError("another schema")
@@ -503,6 +507,7 @@ def check_content(release: Release) -> tuple[dict[str, Any], int]:
         release.fault("release.json", "release")
         return {}, 0
     documents: dict[str, Any] = {}
+    pages: dict[str, dict[str, list[str]]]
     pages = {name: {} for name in release.listed if name.endswith(".html")}
     for page, id_, pointer, spelling, text in claims:
         pages.setdefault(page, {}).setdefault(id_, []).append(text)
@@ -512,8 +517,8 @@ def check_content(release: Release) -> tuple[dict[str, Any], int]:
             derived = None
         if derived != text:
             release.fault(page, "claim")
-    for page, told in pages.items():
-        if page not in release.listed or shown_on(release.read(page)) != told:
+    for page, texts in pages.items():
+        if page not in release.listed or shown_on(release.read(page)) != texts:
             release.fault(page, "claim")
     return about, len(claims)
 
@@ -546,8 +551,8 @@ def look_up(release: Release, pointer: str, documents: dict[str, Any]) -> Any:
         if "quantity" in entry:
             return Quantity(*entry["quantity"].split(" ")[:2])
         return Decimal(entry["decimal"]) if "decimal" in entry else entry["number"]
-    for key in path.split("/")[1:]:
-        key = key.replace("~1", "/").replace("~0", "~")
+    for part in path.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
         value = value[int(key)] if isinstance(value, list) else value[key]
     if isinstance(value, list) and not any(isinstance(item, (dict, list)) for item in value):
         return f"{len(value):,} values"
@@ -694,8 +699,9 @@ def main(arguments: list[str] | None = None) -> int:
     add_options(parser.add_argument)
     options = parser.parse_args(arguments)
     try:
-        files = [read_own(p).decode() if p else "" for p in (options.signers, options.revoked)]
-        trust = Trust(options.key, *files, options.at)
+        own = (options.signers, options.revoked)
+        signers, revoked = (read_own(path).decode() if path else "" for path in own)
+        trust = Trust(options.key, signers, revoked, options.at)
     except (Unchecked, ValueError) as trouble:
         parser.error(str(trouble))
     verdict = verify(options.release, trust, options.status)

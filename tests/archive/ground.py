@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from hashlib import sha256, sha512
 
-from report.archive.verify import L, P, add, fingerprint, point_of, times
+from report.archive.verify import L, P, fingerprint, point_of, times
 
 AUTHOR, REVIEWER, STRANGER, ATTACKER = (
     sha256(f"assay test key {n}".encode()).digest() for n in range(4)
@@ -126,7 +126,7 @@ def page(claims: tuple[tuple[str, str, str, str], ...] = CLAIMS) -> bytes:
     )
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>Tiny</title></head>'
-        f"\n<body>\n{values}\n<p><span class=\"v given\">3 %</span></p>\n</body>\n</html>\n"
+        f'\n<body>\n{values}\n<p><span class="v given">3 %</span></p>\n</body>\n</html>\n'
     ).encode()
 
 

@@ -27,7 +27,6 @@ from tests.archive.ground import (
     blob_of,
     claims_json,
     key_blob,
-    listing,
     page,
     pin,
     sealed,
@@ -127,32 +126,42 @@ def good_ones() -> Iterator[Fixture]:
     yes = trusted(n, pin(AUTHOR))
     yield Fixture("trusted", good).says(0, yes, UNKNOWN_STATUS)
     yield Fixture("trusted-at-the-top-of-a-zip", zipped(good, top="")).says(0, yes, UNKNOWN_STATUS)
-    yield Fixture("trusted-by-name", good, "").having(
-        allowed_signers=signers_line("lab@example.org", AUTHOR, "author")
-    ).says(0, trusted(n, pin(AUTHOR), "lab@example.org"), UNKNOWN_STATUS)
+    yield (
+        Fixture("trusted-by-name", good, "")
+        .having(allowed_signers=signers_line("lab@example.org", AUTHOR, "author"))
+        .says(0, trusted(n, pin(AUTHOR), "lab@example.org"), UNKNOWN_STATUS)
+    )
     both = sealed(tiny(), reviewer=REVIEWER)
-    yield Fixture("reviewed", both, "").having(
-        allowed_signers=signers_line("lab@example.org", AUTHOR, "author")
-        + signers_line("reader@example.org", REVIEWER, "reviewer")
-    ).says(
-        0,
-        trusted(n, pin(AUTHOR), "lab@example.org"),
-        f"Reviewed by reader@example.org with key {pin(REVIEWER)} which you pinned.",
-        UNKNOWN_STATUS,
+    yield (
+        Fixture("reviewed", both, "")
+        .having(
+            allowed_signers=signers_line("lab@example.org", AUTHOR, "author")
+            + signers_line("reader@example.org", REVIEWER, "reviewer")
+        )
+        .says(
+            0,
+            trusted(n, pin(AUTHOR), "lab@example.org"),
+            f"Reviewed by reader@example.org with key {pin(REVIEWER)} which you pinned.",
+            UNKNOWN_STATUS,
+        )
     )
     yield Fixture("reviewed-by-a-stranger", both).says(0, yes, STRANGE_REVIEW, UNKNOWN_STATUS)
     yield Fixture("reviewed-with-the-same-key", sealed(tiny(), reviewer=AUTHOR)).says(
         0, yes, f"Reviewed with key {pin(AUTHOR)} which you pinned.", ONE_KEY, UNKNOWN_STATUS
     )
-    yield Fixture("reviewed-by-the-same-person", both, "").having(
-        allowed_signers=signers_line("lab@example.org", AUTHOR, "author")
-        + signers_line("lab@example.org", REVIEWER, "reviewer")
-    ).says(
-        0,
-        trusted(n, pin(AUTHOR), "lab@example.org"),
-        f"Reviewed by lab@example.org with key {pin(REVIEWER)} which you pinned.",
-        "Author and reviewer are the same person: lab@example.org.",
-        UNKNOWN_STATUS,
+    yield (
+        Fixture("reviewed-by-the-same-person", both, "")
+        .having(
+            allowed_signers=signers_line("lab@example.org", AUTHOR, "author")
+            + signers_line("lab@example.org", REVIEWER, "reviewer")
+        )
+        .says(
+            0,
+            trusted(n, pin(AUTHOR), "lab@example.org"),
+            f"Reviewed by lab@example.org with key {pin(REVIEWER)} which you pinned.",
+            "Author and reviewer are the same person: lab@example.org.",
+            UNKNOWN_STATUS,
+        )
     )
     manifest = good["MANIFEST.sha256"]
     touched = good | {SIG: sshsig(AUTHOR, manifest, NAMESPACE.format("author"), kind=HARDWARE)}
@@ -169,9 +178,11 @@ def good_ones() -> Iterator[Fixture]:
         (None, "Status list 2 of 2027-01-31 does not name this report."),
     ):
         told = status_list(good, state)
-        yield Fixture(f"status-{state or 'current'}", good).having(
-            status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status"))
-        ).says(0, yes, note)
+        yield (
+            Fixture(f"status-{state or 'current'}", good)
+            .having(status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")))
+            .says(0, yes, note)
+        )
 
 
 def doubtful_ones() -> Iterator[Fixture]:
@@ -182,52 +193,71 @@ def doubtful_ones() -> Iterator[Fixture]:
     yield Fixture("nothing-pinned", good, "").says(11, UNKNOWN_KEY, UNKNOWN_STATUS)
     inside = signers_line("lab@example.org", ATTACKER, "author").encode()
     forged = tiny() | {"index.html": page(), "allowed_signers": inside, "signer.pub": inside}
-    yield Fixture("forged-copy", sealed(forged, author=ATTACKER), "").having(
-        allowed_signers=signers_line("lab@example.org", AUTHOR, "author")
-    ).says(11, UNKNOWN_KEY, UNKNOWN_STATUS)
+    yield (
+        Fixture("forged-copy", sealed(forged, author=ATTACKER), "")
+        .having(allowed_signers=signers_line("lab@example.org", AUTHOR, "author"))
+        .says(11, UNKNOWN_KEY, UNKNOWN_STATUS)
+    )
     yield Fixture("draft", sealed(tiny(status="DRAFT"))).says(11, DRAFT, UNKNOWN_STATUS)
     for name, options, why in (
         ("expired", 'valid-before="20261231Z"', "expired"),
         ("not-yet-valid", 'valid-after="20280101Z"', "not yet valid"),
     ):
         line = signers_line("lab@example.org", AUTHOR, "author", options=options)
-        yield Fixture(name, good, "").having(allowed_signers=line).says(
-            11, doubted(why), UNKNOWN_STATUS, at="20270601"
+        yield (
+            Fixture(name, good, "")
+            .having(allowed_signers=line)
+            .says(11, doubted(why), UNKNOWN_STATUS, at="20270601")
         )
     line = signers_line("lab@example.org", AUTHOR, "reviewer")
-    yield Fixture("allowed-for-another-role", good, "").having(allowed_signers=line).says(
-        11, doubted("not allowed to sign as author"), UNKNOWN_STATUS
+    yield (
+        Fixture("allowed-for-another-role", good, "")
+        .having(allowed_signers=line)
+        .says(11, doubted("not allowed to sign as author"), UNKNOWN_STATUS)
     )
-    yield Fixture("revoked", good).having(revoked=f"# lost\n{pin(AUTHOR)}\n").says(
-        11, doubted("revoked", "list of revoked keys"), UNKNOWN_STATUS
+    yield (
+        Fixture("revoked", good)
+        .having(revoked=f"# lost\n{pin(AUTHOR)}\n")
+        .says(11, doubted("revoked", "list of revoked keys"), UNKNOWN_STATUS)
     )
     told = status_list(good, "withdrawn")
-    yield Fixture("withdrawn", good).having(
-        status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status"))
-    ).says(
-        11,
-        "Files match their list. The signature holds, but the report was withdrawn on 2027-01-15:"
-        " The wrong device was named.",
+    yield (
+        Fixture("withdrawn", good)
+        .having(status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")))
+        .says(
+            11,
+            "Files match their list. The signature holds, but the report was withdrawn on"
+            " 2027-01-15: The wrong device was named.",
+        )
     )
     knowing = sealed(tiny(status_list={"number": 5, "date": "2026-11-29"}))
     yield Fixture("status-unknown-after-a-list", knowing).says(
         0, trusted(len(tiny()), pin(AUTHOR)), "Status unknown after 2026-11-29."
     )
     told = status_list(knowing, None, number=4)
-    yield Fixture("status-older", knowing).having(
-        status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status"))
-    ).says(
-        12,
-        "Could not check: the status list is older (number 4) than the one this release knows (5).",
+    yield (
+        Fixture("status-older", knowing)
+        .having(status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")))
+        .says(
+            12,
+            "Could not check: the status list is older (number 4) than the one this release knows"
+            " (5).",
+        )
     )
     told = status_list(good, None)
-    yield Fixture("status-by-a-stranger", good).having(
-        status=told, status_sig=sshsig(ATTACKER, told, NAMESPACE.format("status"))
-    ).says(12, "Could not check: the status list is signed by a key you have not pinned.")
-    yield Fixture("status-changed", good).having(
-        status=told.replace(b"2027", b"2028"),
-        status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")),
-    ).says(12, "Could not check: the status list is not one, or its signature does not hold.")
+    yield (
+        Fixture("status-by-a-stranger", good)
+        .having(status=told, status_sig=sshsig(ATTACKER, told, NAMESPACE.format("status")))
+        .says(12, "Could not check: the status list is signed by a key you have not pinned.")
+    )
+    yield (
+        Fixture("status-changed", good)
+        .having(
+            status=told.replace(b"2027", b"2028"),
+            status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")),
+        )
+        .says(12, "Could not check: the status list is not one, or its signature does not hold.")
+    )
     no_list = {name: data for name, data in good.items() if name != "MANIFEST.sha256"}
     yield Fixture("no-list", no_list).says(
         12, "Could not check: there is no MANIFEST.sha256, so this is no release."
@@ -313,9 +343,9 @@ def claimed_wrongly() -> Iterator[Fixture]:
     better = page().replace(b"2.45", b"2.35")
     yield resealed("claim-text-changed", index__html=better).names(("index.html", "claim"))
     lying = tuple((i, p, f, t.replace("2.45", "2.35")) for i, p, f, t in CLAIMS)
-    yield resealed("claim-and-text-changed", index__html=better, claims__json=claims_json(lying)).names(
-        ("index.html", "claim")
-    )
+    yield resealed(
+        "claim-and-text-changed", index__html=better, claims__json=claims_json(lying)
+    ).names(("index.html", "claim"))
     data = values({"/cache/bytes": {"number": 1710612736}})
     yield Fixture("claim-data-changed", sealed(tiny() | {"data/study.json": data})).names(
         ("index.html", "claim")

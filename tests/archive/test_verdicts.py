@@ -76,9 +76,15 @@ def test_every_exit_code_has_its_fixtures():
 
 def test_the_fixtures_are_what_their_script_writes(tmp_path):
     write(tmp_path / "again")
-    again = {p.relative_to(tmp_path / "again"): p.read_bytes() for p in (tmp_path / "again").rglob("*") if p.is_file()}
+    again = {
+        p.relative_to(tmp_path / "again"): p.read_bytes()
+        for p in (tmp_path / "again").rglob("*")
+        if p.is_file()
+    }
 
-    assert again == {p.relative_to(FIXTURES): p.read_bytes() for p in FIXTURES.rglob("*") if p.is_file()}
+    assert again == {
+        p.relative_to(FIXTURES): p.read_bytes() for p in FIXTURES.rglob("*") if p.is_file()
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,122 @@
+"""A report of one's own, started: every field explained, and what a record knows filled in."""
+
+import re
+from pathlib import Path
+
+from report.archive import records
+from report.archive.records import NAME
+from report.errors import UsageFault
+
+_RECORD = "YOUR-RECORD"
+"""Stands where the record's name belongs until there is one; `check` tells that it is no record."""
+
+
+def start(name: str, content: Path, shelf: Path, record: str = "") -> Path:
+    """Write `content/reports/<name>.yaml`, which must not be there yet, and return its path."""
+    if not NAME.fullmatch(name):
+        raise UsageFault(f"{name!r} cannot name a report.", hint="Use a-z, 0-9 and hyphens.")
+    if record:
+        records.find(record, shelf)
+    path = content / "reports" / f"{name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = re.sub("RECORD(?![A-Z])", record or _RECORD, _TEMPLATE)
+    try:
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageFault(f"{path} is already there and stays as it is.") from None
+    return path
+
+
+_TEMPLATE = """\
+# A decision report in six parts. Write sentences; Markdown is understood. A fact that is null
+# prints as "not recorded" and makes the report a draft, which nobody can sign. Where a fact does
+# not apply, say so and why: "None: inference only".
+#
+# A number from the record is never typed. Point at it, and say how it prints:
+#   {value}`RECORD#/results/outlier-int8/relative_l2_error; error`
+# A number that you chose is marked as given: {given}`1 %`
+
+title: null            # one line: what was found or decided
+number: 1              # of this report; each release of it takes the next number
+date: null             # the day you declare, such as 2026-01-31
+record: RECORD         # the run it rests on: python build.py record RUN_DIR --as NAME
+
+# What had to hold, declared before measuring. The build compares; you do not.
+target:
+  metric: RECORD#/results/outlier-int8/relative_l2_error   # a pointer into the record
+  comparator: "<="     # one of < <= > >=
+  threshold: 0.01      # in the metric's own unit
+  statement: null      # the target as a sentence, and when it was set
+
+workload:
+  modality: null              # text, speech, vision, a synthetic product, ...
+  objective: null             # what this is meant to find out
+  batch and sequence: >-      # shapes, and their distribution where there is one
+    {value}`RECORD#/request/batch; integer` rows, a contraction of
+    {value}`RECORD#/request/features; integer`, {value}`RECORD#/request/outputs; integer` outputs
+  mode: null                  # training, prefill, decode, one operation, ...
+  quality metric: null        # what is judged, against what
+  latency target: null        # or: "None: accuracy alone is asked"
+
+hardware:
+  generation: null            # such as TPU v5e; or: "None: a CPU, and no TPU took part"
+  chips: null                 # how many chips
+  hosts: "{value}`RECORD/environment#/devices/process_count; integer` process"
+  JAX devices: >-
+    {value}`RECORD/environment#/devices/count; integer`, of which the lab uses the first local one
+  topology: null              # such as 2x2; or: "None: one device"
+  backend: "{value}`RECORD/environment#/platform/actual; text`, as requested"
+  versions: >-
+    JAX {value}`RECORD/environment#/versions/jax; text`, jaxlib
+    {value}`RECORD/environment#/versions/jaxlib; text`, NumPy
+    {value}`RECORD/environment#/versions/numpy; text`, Python
+    {value}`RECORD/environment#/versions/python; text`
+
+# The representation of each part; "None: ..." where there is no such part.
+precision_policy:
+  weights: null
+  activations: null
+  accumulators: null
+  reductions: null
+  gradients: null
+  optimizer state: null
+  inference cache: null
+
+evidence:
+  hashes: The manifest of the record covers its request, sources, inputs, programs and outputs.
+  numerical error: >-
+    INT8 {value}`RECORD#/results/balanced-int8/relative_l2_error; error`, BF16
+    {value}`RECORD#/results/balanced-bf16/relative_l2_error; error`; with the outlier, INT8
+    {value}`RECORD#/results/outlier-int8/relative_l2_error; error`, BF16
+    {value}`RECORD#/results/outlier-bf16/relative_l2_error; error`
+  stored operands: >-
+    INT8 {value}`RECORD#/results/balanced-int8/stored_bytes/total; bytes`, FP32
+    {value}`RECORD#/results/balanced-fp32/stored_bytes/total; bytes`
+  held-out task quality: null   # on data that nobody tuned on; or why there is none
+  synchronized timing: null     # what was timed, and whether it may be compared
+  memory: null                  # measured, or the compiler's estimate: say which
+  trace: null                   # what a profile showed; or: "None was captured"
+
+interpretation:
+  hypothesis: null              # why the figures came out so
+  what changed: null            # the one factor between the compared cases
+  target met: null              # yes or no, in words; the build prints the comparison itself
+
+scope:
+  devices: null                 # on which devices this was seen
+  extent: null                  # one operation, one model, one request
+  platform: null                # begins with CPU, GPU or TPU, as the record has it
+  left to qualify: null         # what has to be shown before anyone relies on it
+
+decision:
+  outcome: hold                 # hold, adopt or reject; adopt only when the target is met
+  statement: null               # what is decided, in one sentence
+  until:                        # only on hold: what must happen first
+    - null
+
+# To take the place of an earlier release, name it and the SHA-256 of its MANIFEST.sha256:
+# supersedes:
+#   release: mine-1
+#   manifest: 0000000000000000000000000000000000000000000000000000000000000000
+"""
