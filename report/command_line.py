@@ -76,7 +76,10 @@ def read_arguments(
     parser = argparse.ArgumentParser(
         prog="python build.py",
         description="Build a site in which every number can be traced to its record.",
-        epilog="Without a command: build. Every command has --help with an example.",
+        epilog="example:\n  python build.py\n\n"
+        "Without a command: build. Every command has --help with an example.\n"
+        "README.md lists the exit codes.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -134,7 +137,7 @@ def _add_options(command: str, add: Callable[..., object]) -> None:
                 help="FILE.svg, .png, .json or .csv",
             )
         case "run":
-            target = f"a lab ({', '.join(LABS)}) or the name of a record"
+            target = f"a lab ({', '.join(LABS)}), its own options following, or a record's name"
             add("target", metavar="LAB_OR_RECORD", help=target)
             add("--run-dir", type=_place, metavar="DIR", help="where a lab writes: a new folder")
         case "record":
