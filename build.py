@@ -214,4 +214,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("Stopped. Nothing is half-written.", file=sys.stderr)
+        sys.exit(130)  # by the shell's convention

@@ -23,9 +23,6 @@ LABS = {"precision_profile": ("platform", "batch", "features", "outputs", "steps
 
 DRAWINGS = (".svg", ".png", ".json", ".csv")
 
-STOPPED = 130
-"""Exit code after Ctrl-C, by the shell's convention."""
-
 OF_THE_DISK = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
     *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
@@ -51,9 +48,6 @@ def answer(arguments: Sequence[str], commands: Sequence[Command]) -> int:
         return command(options, voice)
     except ReportError as refusal:
         return voice.refuse(refusal)
-    except KeyboardInterrupt:
-        voice.note("Stopped. Nothing is half-written.")
-        return STOPPED
     except BrokenPipeError:  # whoever was reading has heard enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
