@@ -31,6 +31,15 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """On what, when and with which JAX the run was made, as its environment says."""
+
+    device_kind: str
+    recorded_at: str
+    jax: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What the lab was asked for: X is batch × features, W features × outputs."""
 
@@ -92,14 +101,17 @@ class StoredBytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompilerMemory:
-    """The compiler's own account of one program, in bytes. Estimates, not measurements."""
+    """The compiler's own account of one program, in bytes. Estimates, not measurements.
 
-    argument: int
-    output: int
-    temporary: int
-    alias: int
-    generated_code: int
-    peak: int
+    A figure that this compiler does not give is None.
+    """
+
+    argument: int | None
+    output: int | None
+    temporary: int | None
+    alias: int | None
+    generated_code: int | None
+    peak: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +140,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
-    """A file of the run, by its path in the run folder."""
+    """A file of the run, by its path in the run folder; the manifest has the same digest."""
 
     path: str
     sha256: str
@@ -153,7 +165,8 @@ class Result:
     timing: Timing
     stablehlo: Artifact
     hlo: Artifact
-    output: Artifact
+    output: Artifact | None
+    """None for an output too large to keep."""
 
     @property
     def id(self) -> str:
@@ -170,6 +183,7 @@ class PrecisionRun:
     level: str
     """`current` when made by today's lab, else `historic`."""
     scope: Scope
+    setting: Setting
     request: Request
     inputs: Mapping[Case, Inputs]
     reference_norms: Mapping[Case, float]
@@ -184,8 +198,13 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
     """The typed run, or EvidenceMismatch naming every field that is missing or contradictory."""
     record = evidence.record
     report = Fields(record.report, f"{record.name}/report.json")
+    environment = Fields(
+        record.environment, f"{record.name}/environment.json", faults=report.faults
+    )
+    config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
     results = report.within("results")
     inputs = report.within("inputs")
+    files = {file.path: file.sha256 for file in record.files}
     run = PrecisionRun(
         name=record.name,
         source=Source(
@@ -195,19 +214,24 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
         ),
         level=evidence.level,
         scope=_scope(report.within("scope")),
+        setting=_setting(environment),
         request=_request(report.within("request")),
         inputs={case: _inputs(inputs.within(case)) for case in CASES},
         reference_norms={
             case: report.within("reference").within(case).number("norm") for case in CASES
         },
         results=tuple(
-            _result(results.within(f"{case}-{policy}"), case, policy)
+            _result(results.within(f"{case}-{policy}"), case, policy, files)
             for case in CASES
             for policy in POLICIES
         ),
     )
     for result in run.results:
         _agree_with_shape(result, run.request, results.within(result.id).within("stored_bytes"))
+    for case in CASES:
+        _operands_agree(run.request, inputs.within(case))
+    if (lab := report.text("lab")) != config.text("lab"):
+        config.fault("lab", f"{config.found.get('lab')!r:.60}", f"{lab!r:.60}, as in report.json")
     if report.text("schema") != SCHEMA:
         report.fault("schema", f"{report.found.get('schema')!r:.60}", repr(SCHEMA))
     report.finish(record.name)
@@ -219,6 +243,15 @@ def _scope(fields: Fields) -> Scope:
         platform=fields.text("platform"),
         statement=fields.text("statement"),
         single_device=fields.flag("single_device"),
+    )
+
+
+def _setting(fields: Fields) -> Setting:
+    fields.texts("redacted")
+    return Setting(
+        device_kind=fields.within("devices").within("used").text("kind"),
+        recorded_at=fields.text("recorded_at"),
+        jax=fields.within("versions").text("jax"),
     )
 
 
@@ -240,7 +273,7 @@ def _inputs(fields: Fields) -> Inputs:
     return Inputs(sha256=fields.text("sha256"), example_row=fields.numbers("example_row"))
 
 
-def _result(fields: Fields, case: Case, policy: Policy) -> Result:
+def _result(fields: Fields, case: Case, policy: Policy, files: Mapping[str, str]) -> Result:
     error, error_reason = fields.optional_number("relative_l2_error")
     sqnr, sqnr_reason = fields.optional_number("sqnr_db")
     for key, expected in (("case", case), ("policy", policy)):
@@ -269,9 +302,9 @@ def _result(fields: Fields, case: Case, policy: Policy) -> Result:
             _quantization(fields.within("quantization")) if fields.has("quantization") else None
         ),
         timing=_timing(fields.within("timing_s")),
-        stablehlo=_artifact(program, "stablehlo", "stablehlo_sha256"),
-        hlo=_artifact(program, "hlo", "hlo_sha256"),
-        output=_artifact(output, "file", "sha256"),
+        stablehlo=_artifact(program, "stablehlo", "stablehlo_sha256", files),
+        hlo=_artifact(program, "hlo", "hlo_sha256", files),
+        output=_kept(output, files),
     )
 
 
@@ -306,14 +339,25 @@ def _agree_with_shape(result: Result, request: Request, fields: Fields) -> None:
             fields.fault(key, f"{found}", f"{size}, from the requested shape")
 
 
+def _operands_agree(request: Request, fields: Fields) -> None:
+    """X and W must have the shapes that were asked for."""
+    shapes = {
+        "x_shape": (request.batch, request.features),
+        "w_shape": (request.features, request.outputs),
+    }
+    for key, shape in shapes.items():
+        if (found := fields.counts(key)) != shape:
+            fields.fault(key, f"{list(found)}", f"{list(shape)}, as requested")
+
+
 def _memory(fields: Fields) -> CompilerMemory:
     return CompilerMemory(
-        argument=fields.count("argument"),
-        output=fields.count("output"),
-        temporary=fields.count("temporary"),
-        alias=fields.count("alias"),
-        generated_code=fields.count("generated_code"),
-        peak=fields.count("peak"),
+        argument=fields.optional_count("argument"),
+        output=fields.optional_count("output"),
+        temporary=fields.optional_count("temporary"),
+        alias=fields.optional_count("alias"),
+        generated_code=fields.optional_count("generated_code"),
+        peak=fields.optional_count("peak"),
     )
 
 
@@ -337,5 +381,19 @@ def _timing(fields: Fields) -> Timing:
     return timing
 
 
-def _artifact(fields: Fields, path: str, sha256: str) -> Artifact:
-    return Artifact(path=fields.text(path), sha256=fields.text(sha256))
+def _artifact(fields: Fields, path: str, sha256: str, files: Mapping[str, str]) -> Artifact:
+    """A file of the run as the report names it, which must be one that was verified."""
+    artifact = Artifact(path=fields.text(path), sha256=fields.text(sha256))
+    if files.get(artifact.path) != artifact.sha256:
+        fields.fault(
+            path, f"{artifact.path!r:.60}", f"a file of this run with the {sha256} beside it"
+        )
+    return artifact
+
+
+def _kept(output: Fields, files: Mapping[str, str]) -> Artifact | None:
+    """The raw output, or None for one that the lab left out and said why."""
+    if output.has("file"):
+        return _artifact(output, "file", "sha256", files)
+    output.text("file_reason")
+    return None

@@ -38,6 +38,10 @@ class Fields:
             return value
         return self._wrong(key, value, "a whole number, zero or more", 0)
 
+    def optional_count(self, key: str) -> int | None:
+        """A whole number of at least zero, or None where it says null."""
+        return None if key in self.found and self.found[key] is None else self.count(key)
+
     def number(self, key: str) -> float:
         """A finite number of at least zero."""
         value = self._get(key)

@@ -22,11 +22,20 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Plane:
+    """What one device, or the host, recorded: so many events on so many lines."""
+
+    name: str
+    lines: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TraceSummary:
     """A capture, in order of time."""
 
     steps: tuple[Step, ...]
-    planes: tuple[str, ...]
+    planes: tuple[Plane, ...]
     device_planes: tuple[str, ...]
     note: str
 
@@ -39,7 +48,7 @@ def read_trace(evidence: Evidence) -> TraceSummary | None:
     fields = Fields(record.trace, f"{record.name}/trace/summary.json")
     summary = TraceSummary(
         steps=tuple(_step(step) for step in fields.objects("steps")),
-        planes=tuple(plane.text("name") for plane in fields.objects("planes")),
+        planes=tuple(_plane(plane) for plane in fields.objects("planes")),
         device_planes=fields.texts("device_planes"),
         note=fields.text("note"),
     )
@@ -71,6 +80,12 @@ def work_out_trace(run: str, trace: TraceSummary, note: Workings) -> None:
         *(f"{document}/steps/{index}/duration_ns" for index in range(len(durations))),
         kind="measured",
         reason="" if others else "there is only one step",
+    )
+
+
+def _plane(fields: Fields) -> Plane:
+    return Plane(
+        name=fields.text("name"), lines=fields.count("lines"), events=fields.count("events")
     )
 
 

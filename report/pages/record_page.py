@@ -37,9 +37,9 @@ def set_record(
             " what was asked, where it ran, what came out, and every file."
         ),
         facts=(
-            ("Device", literal(str(record.environment["devices"]["used"]["kind"]))),
-            ("Recorded", literal(str(record.environment["recorded_at"]))),
-            ("JAX", literal(str(record.environment["versions"]["jax"]))),
+            ("Device", literal(run.setting.device_kind)),
+            ("Recorded", literal(run.setting.recorded_at)),
+            ("JAX", literal(run.setting.jax)),
             ("Evidence", level_in_words(evidence)),
             ("Files", f"{len(record.files)}"),
         ),
@@ -221,7 +221,7 @@ def memory(result: Result) -> tuple[Cell, ...]:
             for count in (stored.values, stored.scales, stored.total)
         ),
         *(
-            shown(render(count, "bytes"), "estimated")
+            shown(render(count, "bytes", reason="this compiler does not tell"), "estimated")
             for count in (account.argument, account.output, account.temporary, account.peak)
         ),
     )
@@ -300,9 +300,9 @@ def run_summary(press: Press, run: PrecisionRun, page: str) -> Context:
     return {
         "name": run.name,
         "href": relative(f"records/{run.name}.html", page),
-        "device": str(record.environment["devices"]["used"]["kind"]),
+        "device": run.setting.device_kind,
         "shape": f"{run.request.batch} × {run.request.features} × {run.request.outputs}",
-        "recorded": str(record.environment["recorded_at"])[:10],
+        "recorded": run.setting.recorded_at[:10],
         "level": press.evidence[run.name].level,
         "files": len(record.files),
         "digest": record.manifest_sha256[:12],

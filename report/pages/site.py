@@ -63,10 +63,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     shelf = Shelf(
         figures=figures,
         tables=tables,
-        devices={
-            name: str(proof.record.environment["devices"]["used"]["kind"])
-            for name, proof in evidence.items()
-        },
+        devices={name: run.setting.device_kind for name, run in study.precision.items()},
         pieces=pieces,
     )
     anchors = Anchors()

@@ -1,5 +1,7 @@
 """A precision run read as typed values, and what becomes of one that is not right."""
 
+from dataclasses import replace
+
 import pytest
 
 from report.errors import EvidenceMismatch
@@ -58,7 +60,7 @@ def test_every_wrong_field_is_told_at_once():
     }
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), True, None, [], "1"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), True, [], "1"])
 def test_a_size_that_is_no_count_is_refused(value):
     with pytest.raises(EvidenceMismatch):
         read_precision(edited(RUN, {f"{INT8}/compiler_memory_bytes/peak": value}))
@@ -105,3 +107,50 @@ def test_a_trace_that_holds_nothing_is_not_a_trace():
 
     with pytest.raises(EvidenceMismatch, match="holds nothing"):
         work_out({RUN: type(found)(record=record, level="current", lab_changes=())}, content())
+
+
+def test_a_program_is_a_file_of_the_run_or_nothing():
+    """A report may not name a file outside its run, nor another digest than the manifest's."""
+    outside = "../../../../../etc/hostname"
+    edits = {f"{INT8}/program/stablehlo": outside, f"{INT8}/program/hlo_sha256": "0" * 64}
+
+    with pytest.raises(EvidenceMismatch) as caught:
+        read_precision(edited(RUN, edits))
+
+    places = [
+        fault.where.removeprefix(f"{RUN}/report.json{INT8}/") for fault in caught.value.faults
+    ]
+    assert places == ["program/stablehlo", "program/hlo"]
+
+
+def test_an_output_too_large_to_keep_says_so():
+    gone = {f"{INT8}/output/file": None, f"{INT8}/output/sha256": None}
+    told = gone | {f"{INT8}/output/file_reason": "not kept: over 1,048,576 bytes"}
+
+    with pytest.raises(EvidenceMismatch):
+        read_precision(edited(RUN, gone))
+    assert read_precision(edited(RUN, told)).result("balanced", "int8").output is None
+
+
+def test_a_compiler_need_not_tell_its_memory():
+    quiet = read_precision(edited(RUN, {f"{INT8}/compiler_memory_bytes/peak": None}))
+
+    assert quiet.result("balanced", "int8").memory.peak is None
+
+
+@pytest.mark.parametrize("document", ["environment", "config"])
+def test_a_run_that_does_not_say_where_it_ran_is_refused(document):
+    found = evidence()[RUN]
+    silent = replace(found, record=replace(found.record, **{document: {}}))
+
+    with pytest.raises(EvidenceMismatch) as caught:
+        read_precision(silent)
+
+    assert all(f.where.startswith(f"{RUN}/{document}.json/") for f in caught.value.faults)
+
+
+def test_operands_have_the_shape_that_was_requested():
+    with pytest.raises(EvidenceMismatch) as caught:
+        read_precision(edited(RUN, {"/inputs/outlier/x_shape": [64, 127]}))
+
+    assert [fault.expected for fault in caught.value.faults] == ["[64, 128], as requested"]
