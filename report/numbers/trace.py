@@ -52,6 +52,10 @@ def read_trace(evidence: Evidence) -> TraceSummary | None:
         device_planes=fields.texts("device_planes"),
         note=fields.text("note"),
     )
+    names = [plane.name for plane in summary.planes]
+    for index, device in enumerate(summary.device_planes):
+        if device not in names:
+            fields.fault(f"device_planes/{index}", f"{device!r:.60}", "one of its planes")
     fields.finish(record.name)
     if not summary.steps or not summary.planes:
         raise EvidenceMismatch(
@@ -85,15 +89,15 @@ def work_out_trace(run: str, trace: TraceSummary, note: Workings) -> None:
 
 def _plane(fields: Fields) -> Plane:
     return Plane(
-        name=fields.text("name"), lines=fields.count("lines"), events=fields.count("events")
+        name=fields.name("name"), lines=fields.count("lines"), events=fields.count("events")
     )
 
 
 def _step(fields: Fields) -> Step:
     return Step(
         number=fields.count("number"),
-        name=fields.text("name"),
-        inner=fields.text("inner"),
+        name=fields.name("name"),
+        inner=fields.name("inner"),
         start_ns=fields.count("start_ns"),
         duration_ns=fields.count("duration_ns"),
     )

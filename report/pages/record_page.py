@@ -1,12 +1,13 @@
 """The page of one recorded run: everything a sceptic asks for, and the files to check it with."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from report.evidence import Evidence
 from report.exhibit import Cell, Column, Kind, Scalar, Table
 from report.notation import render
-from report.numbers.precision import PrecisionRun, Result
+from report.numbers.precision import CASES, PrecisionRun, Result
 from report.pages.anchors import relative
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, size, table_context
@@ -84,7 +85,7 @@ def set_record(
             "inputs",
             "Operands and reference",
             "Case|X|W|SHA-256 of both|>Norm of the FP64 reference",
-            [inputs(case, record.report) for case in record.report["inputs"]],
+            [inputs(case, record.report) for case in CASES],
         ),
         "errors": table(
             "errors",
@@ -256,12 +257,18 @@ def programs(results: Sequence[Result], record: Record, page: str) -> Iterator[C
                     "path": artifact.path,
                     "digest": artifact.sha256[:12],
                     "sha256": artifact.sha256,
-                    "text": text if len(text) <= MAX_TEXT else "",
+                    "text": listing(record.folder / artifact.path),
                 }
                 for name, artifact in texts
-                for text in [(record.folder / artifact.path).read_text("utf-8")]
             ],
         }
+
+
+def listing(path: Path) -> str:
+    """A program's text, or nothing when it is too long, or holds what a page cannot print."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    plain = all(line.isprintable() for line in text.replace("\t", " ").split("\n"))
+    return text if plain and len(text) <= MAX_TEXT else ""
 
 
 def trace(record: Record, table: Any) -> Context | None:

@@ -222,7 +222,6 @@ def test_what_a_record_says_is_shown_as_text(parts):
     environment = record.environment | {
         "cpu": record.environment["cpu"] | {"model": hostile},
         "devices": record.environment["devices"] | {"used": used},
-        "recorded_at": hostile,
     }
     said = {"config": record.config | {"lab": hostile}, "report": record.report | {"lab": hostile}}
     changed = replace(proof, record=replace(record, environment=environment, **said))
@@ -234,7 +233,7 @@ def test_what_a_record_says_is_shown_as_text(parts):
 
     assert "<img" not in html
     shown = "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt; *a* {value}`b` $c$ &lt;!--"
-    assert html.count(shown) >= 5
+    assert html.count(shown) >= 4
 
 
 def test_the_draft_names_what_nobody_recorded(pages, parts):
