@@ -1,12 +1,13 @@
 """The page of one recorded run: everything a sceptic asks for, and the files to check it with."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from report.evidence import Evidence
 from report.exhibit import Cell, Column, Kind, Scalar, Table
 from report.notation import render
-from report.numbers.precision import PrecisionRun, Result
+from report.numbers.precision import CASES, PrecisionRun, Result
 from report.pages.anchors import relative
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, size, table_context
@@ -37,9 +38,9 @@ def set_record(
             " what was asked, where it ran, what came out, and every file."
         ),
         facts=(
-            ("Device", literal(str(record.environment["devices"]["used"]["kind"]))),
-            ("Recorded", literal(str(record.environment["recorded_at"]))),
-            ("JAX", literal(str(record.environment["versions"]["jax"]))),
+            ("Device", literal(run.setting.device_kind)),
+            ("Recorded", literal(run.setting.recorded_at)),
+            ("JAX", literal(run.setting.jax)),
             ("Evidence", level_in_words(evidence)),
             ("Files", f"{len(record.files)}"),
         ),
@@ -84,7 +85,7 @@ def set_record(
             "inputs",
             "Operands and reference",
             "Case|X|W|SHA-256 of both|>Norm of the FP64 reference",
-            [inputs(case, record.report) for case in record.report["inputs"]],
+            [inputs(case, record.report) for case in CASES],
         ),
         "errors": table(
             "errors",
@@ -221,7 +222,7 @@ def memory(result: Result) -> tuple[Cell, ...]:
             for count in (stored.values, stored.scales, stored.total)
         ),
         *(
-            shown(render(count, "bytes"), "estimated")
+            shown(render(count, "bytes", reason="this compiler does not tell"), "estimated")
             for count in (account.argument, account.output, account.temporary, account.peak)
         ),
     )
@@ -256,12 +257,18 @@ def programs(results: Sequence[Result], record: Record, page: str) -> Iterator[C
                     "path": artifact.path,
                     "digest": artifact.sha256[:12],
                     "sha256": artifact.sha256,
-                    "text": text if len(text) <= MAX_TEXT else "",
+                    "text": listing(record.folder / artifact.path),
                 }
                 for name, artifact in texts
-                for text in [(record.folder / artifact.path).read_text("utf-8")]
             ],
         }
+
+
+def listing(path: Path) -> str:
+    """A program's text, or nothing when it is too long, or holds what a page cannot print."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    plain = all(line.isprintable() for line in text.replace("\t", " ").split("\n"))
+    return text if plain and len(text) <= MAX_TEXT else ""
 
 
 def trace(record: Record, table: Any) -> Context | None:
@@ -300,9 +307,9 @@ def run_summary(press: Press, run: PrecisionRun, page: str) -> Context:
     return {
         "name": run.name,
         "href": relative(f"records/{run.name}.html", page),
-        "device": str(record.environment["devices"]["used"]["kind"]),
+        "device": run.setting.device_kind,
         "shape": f"{run.request.batch} × {run.request.features} × {run.request.outputs}",
-        "recorded": str(record.environment["recorded_at"])[:10],
+        "recorded": run.setting.recorded_at[:10],
         "level": press.evidence[run.name].level,
         "files": len(record.files),
         "digest": record.manifest_sha256[:12],
