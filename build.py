@@ -256,16 +256,17 @@ def compare(options: Namespace, voice: Voice) -> int:
     one, two = (comparing.find(name, options.records) for name in (options.one, options.two))
     comparison = comparing.compare(one, two, options.factor or "")
     voice.result(comparison.told(), **comparison.facts())
-    comparison.check()
-    return 0
+    return comparison.exit_code
 
 
 def new(options: Namespace, voice: Voice) -> int:
     """Start a report of your own: every field explained, what a record knows filled in."""
     from report.archive.start import start
+    from report.command_line import CONTENT
 
     path = start(options.name, options.content, options.records, options.record or "")
-    voice.result(f"{path}: answer its fields. What is missing: python build.py check")
+    own = "" if options.content == CONTENT else f" --content {options.content}"
+    voice.result(f"{path}: answer its fields. What is missing: python build.py check{own}")
     return 0
 
 

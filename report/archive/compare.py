@@ -14,7 +14,7 @@ from typing import Any
 from report.archive import records
 from report.archive.release import opened
 from report.archive.verify import MANIFEST
-from report.errors import EvidenceMismatch, Fault, NumericalFailure
+from report.errors import EvidenceMismatch, NumericalFailure
 from report.evidence import verify_manifest
 from report.notation import render
 from report.record import Record, load_record
@@ -106,8 +106,8 @@ class Comparison:
         if not any(difference.factor == self.factor for difference in self.differences):
             return f"The declared factor, {self.factor}, is the same in both: nothing to credit."
         if self.unexplained:
-            others = sorted({difference.factor for difference in self.unexplained})
-            return f"Not credited to {self.factor}: {', '.join(others)} differ too."
+            others = ", ".join(difference.field for difference in self.unexplained)
+            return f"Not credited to {self.factor}, since more differs: {others}."
         return f"Only {self.factor} differs: the results may be credited to it."
 
     def facts(self) -> dict[str, object]:
@@ -119,11 +119,10 @@ class Comparison:
             "results": [[r.name, r.one, r.two, r.note] for r in self.results],
         }
 
-    def check(self) -> None:
-        """Refuse to credit the declared factor when it is not the only one that differs."""
-        if self.factor and not self.credited:
-            faults = [Fault(where=d.field, found=d.two, expected=d.one) for d in self.unexplained]
-            raise NumericalFailure(self.verdict(), faults, hint="Keep all else as it was.")
+    @property
+    def exit_code(self) -> int:
+        """That of a failed check when a factor was declared and cannot be credited."""
+        return 0 if self.credited or not self.factor else NumericalFailure.exit_code
 
 
 def find(name: str, shelf: Path) -> Record:

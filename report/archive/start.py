@@ -1,4 +1,7 @@
-"""A report of one's own, started: every field explained, and what a record knows filled in."""
+"""A report of one's own, started: every field explained, and what a record knows filled in.
+
+What the record cannot know stays null, and `check` tells of it.
+"""
 
 import re
 from pathlib import Path
@@ -6,6 +9,7 @@ from pathlib import Path
 from report.archive import records
 from report.archive.records import NAME
 from report.errors import UsageFault
+from report.record import load_record
 
 _RECORD = "YOUR-RECORD"
 """Stands where the record's name belongs until there is one; `check` tells that it is no record."""
@@ -15,17 +19,34 @@ def start(name: str, content: Path, shelf: Path, record: str = "") -> Path:
     """Write `content/reports/<name>.yaml`, which must not be there yet, and return its path."""
     if not NAME.fullmatch(name):
         raise UsageFault(f"{name!r} cannot name a report.", hint="Use a-z, 0-9 and hyphens.")
-    if record:
-        records.find(record, shelf)
+    known = known_of(records.find(record, shelf)) if record else {}
     path = content / "reports" / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     text = re.sub("RECORD(?![A-Z])", record or _RECORD, _TEMPLATE)
+    for fact, told in known.items():
+        text = re.sub(f"(?m)^  {fact}: null +", f"  {fact}: {told}   ", text, count=1)
     try:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except FileExistsError:
         raise UsageFault(f"{path} is already there and stays as it is.") from None
     return path
+
+
+def known_of(folder: Path) -> dict[str, str]:
+    """Facts that follow from where a run was made, as YAML texts."""
+    report = load_record(folder).report
+    scope = report.get("scope", {})
+    known = {"platform": str(scope.get("statement", "null"))}
+    if scope.get("platform") == "cpu":
+        known["generation"] = "None. The run used a CPU, and no TPU took part."
+        known["chips"] = '"None: a CPU"'
+    else:
+        kind = f"{{value}}`{folder.name}/environment#/devices/used/kind; text`"
+        known["generation"] = f'"{kind}"'
+    if scope.get("single_device"):
+        known["topology"] = '"None: one device"'
+    return known
 
 
 _TEMPLATE = """\
@@ -75,13 +96,13 @@ hardware:
 
 # The representation of each part; "None: ..." where there is no such part.
 precision_policy:
-  weights: null
-  activations: null
-  accumulators: null
-  reductions: null
-  gradients: null
-  optimizer state: null
-  inference cache: null
+  weights: "{value}`RECORD#/results/balanced-int8/requested/operand; text` as requested"
+  activations: "{value}`RECORD#/results/balanced-int8/requested/operand; text` as requested"
+  accumulators: "{value}`RECORD#/results/balanced-int8/requested/accumulator; text` as requested"
+  reductions: null            # such as partial sums over chips; FP32 or less
+  gradients: null             # or: "None: inference only"
+  optimizer state: null       # or: "None: inference only"
+  inference cache: null       # the key-value cache, if there is one
 
 evidence:
   hashes: The manifest of the record covers its request, sources, inputs, programs and outputs.
@@ -94,8 +115,12 @@ evidence:
     INT8 {value}`RECORD#/results/balanced-int8/stored_bytes/total; bytes`, FP32
     {value}`RECORD#/results/balanced-fp32/stored_bytes/total; bytes`
   held-out task quality: null   # on data that nobody tuned on; or why there is none
-  synchronized timing: null     # what was timed, and whether it may be compared
-  memory: null                  # measured, or the compiler's estimate: say which
+  synchronized timing: >-       # what was timed, and whether it may be compared
+    {value}`RECORD#/results/balanced-int8/timing_s/samples; text` a result, each waited for;
+    none is compared here
+  memory: >-                    # measured, or the compiler's estimate: say which
+    A compiler's estimate, temporaries of the INT8 program:
+    {value}`RECORD#/results/balanced-int8/compiler_memory_bytes/temporary; bytes`
   trace: null                   # what a profile showed; or: "None was captured"
 
 interpretation:
@@ -104,7 +129,7 @@ interpretation:
   target met: null              # yes or no, in words; the build prints the comparison itself
 
 scope:
-  devices: null                 # on which devices this was seen
+  devices: "{value}`RECORD/environment#/devices/used/kind; text`, one device"
   extent: null                  # one operation, one model, one request
   platform: null                # begins with CPU, GPU or TPU, as the record has it
   left to qualify: null         # what has to be shown before anyone relies on it
