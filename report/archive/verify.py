@@ -17,6 +17,7 @@ import json
 import os
 import re
 import stat
+import struct
 import sys
 import zipfile
 import zlib
@@ -43,6 +44,8 @@ UNKNOWN = "{} signed by a key you have not pinned: anyone can make such a signat
 DOUBTED = "It is signed with key {key}, and your {list} says that key is {word}."
 WITHDRAWN = "The signature holds, but the report was withdrawn on {until}: {reason}"
 ONE_KEY = "Author and reviewer signed with the same key: this is one person's word, not two."
+
+BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError)
 
 Signer = namedtuple("Signer", "name namespaces after before key")
 Quantity = namedtuple("Quantity", "amount unit")
@@ -189,7 +192,7 @@ class Release:
                     if limit < 0 or self._left < 0:
                         raise Unchecked(f"{printable(name)} is larger than a release may hold.")
                     yield chunk
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError):
+        except BROKEN_ZIP:
             self.fault(name, "changed")  # a zip's member that is not what the zip says
         except (OSError, NotImplementedError, RuntimeError) as error:
             raise Unchecked(f"{printable(name)} cannot be read: {error}") from None
@@ -237,7 +240,7 @@ def archive(place: str) -> Iterator[tuple[str, int, Callable[[], Any]]]:
         if size > MAX_LIST or b"PK\6\7" in tail[-42:]:
             raise Unchecked("it is a zip with a larger directory than a release needs.")
         found = zipfile.ZipFile(place)
-    except (OSError, zipfile.BadZipFile, ValueError):
+    except (OSError, NotImplementedError, *BROKEN_ZIP):
         raise Unchecked("it is neither a folder nor a zip that can be read.") from None
     names = [info.orig_filename for info in found.infolist()]
     tops = sorted(name[: -len(MANIFEST)] for name in names if name.endswith(MANIFEST))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.archive.test_release import make_key, pin_of, verdict
+from tests.archive.conftest import make_key, pin_of
+from tests.archive.test_release import verdict
 from tests.conftest import Command
 
 pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")

@@ -16,25 +16,10 @@ import pytest
 
 from report.archive import verify as verifier
 from report.archive.one_page import MATCH, MISMATCH, NOT_RUN
-from tests.conftest import Command, copy_project, tree
-
-REPORT = "precision-cpu"
-NAME = f"{REPORT}-1"
+from tests.archive.conftest import NAME, REPORT, make_key, pin_of
+from tests.conftest import copy_project, tree
 
 pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
-
-
-def make_key(place: Path) -> Path:
-    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(place)]
-    subprocess.run(command, check=True)
-    return place
-
-
-def pin_of(key: Path) -> str:
-    told = subprocess.run(
-        ["ssh-keygen", "-lf", f"{key}.pub"], capture_output=True, text=True, check=True
-    )
-    return told.stdout.split()[1]
 
 
 def verdict(release: Path, *pins: str) -> dict:
@@ -60,17 +45,8 @@ def relist(release: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory, assay: Command) -> Path:
-    """A project with the lesson's report released and signed. Not to be changed."""
-    house = copy_project(tmp_path_factory.mktemp("release") / "house")
-    done = assay(house, "release", REPORT)
-    assert done.returncode == 0, done.stderr
-    make_key(house / "key")
-    done = assay(
-        house, "sign", f"releases/{NAME}", "--key", "key", "--principal", "lab@example.org"
-    )
-    assert done.returncode == 0, done.stderr
-    return house
+def house(released: Path) -> Path:
+    return released
 
 
 @pytest.fixture(scope="module")
