@@ -15,8 +15,8 @@ from importlib import import_module
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Protocol
 
+from report.cache import Store
 from report.content import Content
 from report.errors import UsageFault, did_you_mean
 from report.exhibit import Figure
@@ -47,13 +47,6 @@ FIGURES = (
     Entry(name="roofline", module="roofline", needs=("roofline",)),
 )
 """In the order in which the lesson shows them."""
-
-
-class Store(Protocol):
-    """A store of bytes by key, such as `report.cache` has."""
-
-    def get(self, key: str) -> bytes | None: ...
-    def put(self, key: str, data: bytes) -> None: ...
 
 
 def draw(study: Study, content: Content, cache: Store, jobs: int = 1) -> Mapping[str, Figure]:
