@@ -25,7 +25,12 @@ from report.numbers.study import Study, digest_of
 
 _HERE = Path(__file__).parent
 _FONT = _HERE.parents[1] / "templates" / "fonts" / "assay-sans.ttf"
-_CODE = (*sorted(_HERE.glob("*.py")), _HERE.parent / "notation.py", _HERE.parent / "exhibit.py")
+_CODE = (
+    *sorted(_HERE.glob("*.py")),
+    *sorted(_HERE.with_name("numbers").glob("*.py")),
+    *(_HERE.with_name(f"{name}.py") for name in ("exhibit", "notation", "specs")),
+)
+"""What works out a drawing from the parts of the study: their digest tells what, not how."""
 _RENDERERS = ("altair", "vl-convert-python")
 
 
