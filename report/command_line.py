@@ -50,9 +50,9 @@ def answer(arguments: Sequence[str], commands: Sequence[Command]) -> int:
     """Do what `arguments` ask for; a refusal is told, and has the exit code of its kind."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    command, options = read_arguments(arguments, commands)
-    voice = Voice(options.json)
+    voice = Voice("--json" in arguments)
     try:
+        command, options = read_arguments(arguments, commands)
         return command(options, voice)
     except ReportError as refusal:
         return voice.refuse(refusal)
@@ -108,6 +108,8 @@ def read_arguments(
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     options.lab_options = rest
     options.records = _records_of(options)
+    if options.command != "record" and not options.content.is_dir():
+        parser.error(f"there is no content folder {options.content}")
     if options.command == "build" and _lies_in(options.out, options.content):
         parser.error(f"the output {options.out} lies in the content {options.content}")
     return by_name[options.command], options
@@ -233,6 +235,8 @@ def _place(text: str) -> Path:
         text.encode()
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError(f"{os.fsencode(text)!r} is not UTF-8") from None
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name is no place")
     return Path(text)
 
 

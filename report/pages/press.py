@@ -12,6 +12,7 @@ from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
+from report.cache import Store
 from report.content import Content, Document, Term
 from report.errors import Fault
 from report.evidence import Evidence
@@ -174,13 +175,6 @@ class Press:
 
     def content_term(self, name: str) -> Term:
         return next(term for key, term in self.content.glossary.items() if key.lower() == name)
-
-
-class Store(Protocol):
-    """A store of bytes by key, such as `report.cache` has."""
-
-    def get(self, key: str) -> bytes | None: ...
-    def put(self, key: str, data: bytes) -> None: ...
 
 
 class _CompiledTemplates(BytecodeCache):

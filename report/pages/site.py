@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from report.cache import Store
 from report.content import Content, Document
 from report.errors import ContentFault, raise_if_any
 from report.evidence import Evidence
@@ -25,7 +26,7 @@ from report.pages.front_page import set_index
 from report.pages.links import check_links
 from report.pages.live import specifications
 from report.pages.manuscript import Manuscript, read
-from report.pages.press import Imprint, Press, Store, environment, term_anchor
+from report.pages.press import Imprint, Press, environment, term_anchor
 from report.pages.reference import (
     ARCHIVES,
     TABLE_PAGES,
