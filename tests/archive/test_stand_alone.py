@@ -1,0 +1,74 @@
+"""Does the verifier stand alone: one file, any Python from 3.8 on, the standard library only?"""
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from report.archive import verify as verifier
+from report.notation import FORMATS
+from tests.archive.ground import AUTHOR, pin
+from tests.archive.make_fixtures import FIXTURES
+
+SOURCE = Path(verifier.__file__)
+NBSP = "\u00a0"
+VECTORS = json.loads(
+    (Path(__file__).parents[1] / "report/notation_vectors.json").read_text(encoding="utf-8")
+)["vectors"]
+
+
+def python(minor: int) -> str | None:
+    """A Python 3.`minor` that runs, or nothing."""
+    found = shutil.which(f"python3.{minor}")
+    works = (
+        found and not subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode
+    )
+    return found if works else None
+
+
+def test_it_imports_the_standard_library_alone():
+    tree = ast.parse(SOURCE.read_text(encoding="utf-8"))
+    names = {alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names}
+    names |= {str(n.module) for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+
+    assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
+
+
+def test_its_grammar_is_that_of_python_3_8():
+    ast.parse(SOURCE.read_text(encoding="utf-8"), feature_version=(3, 8))
+
+
+@pytest.mark.parametrize("minor", range(8, 15))
+def test_it_runs_under_each_python_that_is_here(minor):
+    found = python(minor)
+    if found is None:
+        pytest.skip(f"no Python 3.{minor} here")
+    for fixture, key, code in (("trusted", AUTHOR, 0), ("changed", AUTHOR, 10)):
+        release = FIXTURES / fixture / "release.zip"
+        done = subprocess.run(
+            [found, "-I", "-S", SOURCE, release, "--key", pin(key)],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+
+
+@pytest.mark.parametrize(("value", "spelling", "text"), VECTORS)
+def test_it_prints_numbers_as_the_pages_do(value, spelling, text):
+    number = int(value) if value.lstrip("-").isdigit() else float(value)
+
+    assert verifier.render(number, spelling).replace(NBSP, " ") == text
+
+
+def test_it_knows_every_format_of_the_pages():
+    for name, known in FORMATS.items():
+        spelling = name if known.optional or not known.parameters else None
+        arguments = ", ".join("GB" if p == "unit" else "1" for p in known.parameters)
+        value = "x" if name == "text" else 1
+        assert verifier.render(value, spelling or f"{name}({arguments})")
