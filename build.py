@@ -205,7 +205,7 @@ def release(options: Namespace, voice: Voice) -> int:
         files = releases.assemble(edition, pages, study, evidence, sources, known)
         folder = releases.write(files, edition.name, options.out)
         one_page.write(folder, edition.report.slug, files)
-    told = releases.told(folder, edition)
+    told = releases.summary(folder, edition)
     voice.result(told, outcome="released", release=str(folder), missing=edition.missing)
     return 0
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from report.archive import records
-from report.archive.release import opened
+from report.archive.release import about, opened
 from report.archive.verify import MANIFEST
 from report.errors import EvidenceMismatch, NumericalFailure
 from report.evidence import verify_manifest
@@ -129,10 +129,10 @@ def find(name: str, shelf: Path) -> Record:
     """A record by name, a run folder, or the record of a release; its manifest holds."""
     place = Path(name)
     if (place / MANIFEST).is_file():
-        about = opened(place).json("release.json")
-        report_records = list(about["records"])
-        claim = about["claims"][0]["metric"].partition("#")[0]
-        place = place / "records" / (claim if claim in report_records else report_records[0])
+        told = about(opened(place))
+        cited = [claim["metric"].partition("#")[0] for claim in told.get("claims", [])]
+        known = [*(name for name in cited if name in told["records"]), *told["records"]]
+        place = place / "records" / known[0]
     elif not (os.sep in name or place.is_dir()):
         place = records.find(name, shelf)
     record = load_record(place)

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from report.archive.release import SIGNATURES, installed, opened
+from report.archive.release import SIGNATURES, about, installed, opened
 from report.archive.verify import Release
 from report.errors import Fault, SealBroken, raise_if_any
 
@@ -25,9 +25,9 @@ _DERIVED = ("MANIFEST.sha256", "ro-crate-metadata.json", "release.json")
 def rebuild(folder: Path) -> int:
     """The number of files that came out the same, or `SealBroken` naming each that did not."""
     release = opened(folder)
-    about = release.json("release.json")
+    told = about(release)
     with TemporaryDirectory(prefix="assay-rebuild-") as scratch:
-        again = build_again(release, about, Path(scratch))
+        again = build_again(release, told, Path(scratch))
     faults = compare(
         {path: release.read(path) for path in release.files if not _is_signature(path)}, again
     )
@@ -35,12 +35,12 @@ def rebuild(folder: Path) -> int:
         SealBroken,
         f"{folder} does not come out the same:",
         faults,
-        hint="\n".join(differences(about["builder"])) or "The same libraries are installed here.",
+        hint="\n".join(differences(told["builder"])) or "The same libraries are installed here.",
     )
     return len(again)
 
 
-def build_again(release: Release, about: Mapping[str, Any], scratch: Path) -> dict[str, bytes]:
+def build_again(release: Release, told: Mapping[str, Any], scratch: Path) -> dict[str, bytes]:
     """Every file that the release's own code makes from its own records, by path."""
     project = scratch / "source"
     for path in release.listed:
@@ -49,10 +49,10 @@ def build_again(release: Release, about: Mapping[str, Any], scratch: Path) -> di
             _put(project / below, release.read(path))
         elif top == "records" and "/" in below:
             _put(project / "lab/records" / below, release.read(path))
-    command = [sys.executable, project / "build.py", "release", about["report"]]
+    command = [sys.executable, project / "build.py", "release", told["report"]]
     command += ["--out", scratch / "out", "--jobs", "1"]
-    if about["status_list"]:
-        known = {"schema": "assay/status/1", "releases": [], **about["status_list"]}
+    if told["status_list"]:
+        known = {"schema": "assay/status/1", "releases": [], **told["status_list"]}
         _put(scratch / "status.json", json.dumps(known).encode())
         command += ["--status", scratch / "status.json"]
     done = subprocess.run(
@@ -60,12 +60,12 @@ def build_again(release: Release, about: Mapping[str, Any], scratch: Path) -> di
     )
     if done.returncode:
         raise SealBroken(
-            f"The sources of {about['release']} do not build: exit code {done.returncode}.",
+            f"The sources of {told['release']} do not build: exit code {done.returncode}.",
             [Fault(where="", found=line) for line in done.stderr.splitlines()[-12:]],
-            hint="\n".join(differences(about["builder"])),
+            hint="\n".join(differences(told["builder"])),
         )
     made = Release()
-    made.open(os.fspath(scratch / "out" / about["release"]))
+    made.open(os.fspath(scratch / "out" / told["release"]))
     return {path: made.read(path) for path in made.files}
 
 

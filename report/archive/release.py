@@ -29,7 +29,7 @@ from typing import Any
 
 from report.archive import manifest, rocrate
 from report.archive.bundle import pack
-from report.archive.verify import MANIFEST, Release
+from report.archive.verify import MANIFEST, Release, Unchecked
 from report.content import Content, DecisionReport
 from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_mean, raise_if_any
 from report.evidence import Evidence
@@ -103,7 +103,7 @@ def choose(content: Content, report: str, records: Iterable[str]) -> Edition:
     )
 
 
-def told(folder: Path, edition: Edition) -> str:
+def summary(folder: Path, edition: Edition) -> str:
     """What was made, and what comes next."""
     if edition.missing:
         rest = f"A draft is not signed. Not recorded: {', '.join(edition.missing)}."
@@ -130,13 +130,13 @@ def assemble(  # noqa: PLR0917 (one argument for each room before this one)
     for family in STATED:
         files[f"data/{family}.json"] = values_json(study.values, family)
     files |= {f"source/{path}": place.read_bytes() for path, place in sources.items()}
-    about = describe(edition, study, evidence, files)
+    told = describe(edition, study, evidence, files)
     if known:
-        about["status_list"] = {"number": known["number"], "date": known["date"]}
-    files["release.json"] = as_json(about)
+        told["status_list"] = {"number": known["number"], "date": known["date"]}
+    files["release.json"] = as_json(told)
     files["verify.py"] = _VERIFIER.read_bytes()
-    files["VERIFY.txt"] = HOW_TO_VERIFY.format(**about).encode()
-    files["ro-crate-metadata.json"] = as_json(rocrate.describe(about, files))
+    files["VERIFY.txt"] = HOW_TO_VERIFY.format(**told).encode()
+    files["ro-crate-metadata.json"] = as_json(rocrate.describe(told, files))
     files[MANIFEST] = manifest.manifest(files)
     pack(files, also=SHOUTED)  # refuses a name that would not unpack everywhere
     return files
@@ -293,10 +293,25 @@ def write(files: Mapping[str, bytes], name: str, out: Path) -> Path:
 def opened(folder: Path) -> Release:
     """The release in `folder`, each file as its list says, or `SealBroken` with every fault."""
     release = Release()
-    release.open(os.fspath(folder))
+    try:
+        release.open(os.fspath(folder))
+    except Unchecked as trouble:
+        raise SealBroken(f"{folder} cannot be used as a release: {trouble}") from None
     faults = [Fault(where=f"{folder}/{name}", found=what) for name, what in sorted(release.faults)]
     raise_if_any(SealBroken, f"{folder} is not what its list says:", faults)
     return release
+
+
+def about(release: Release) -> dict[str, Any]:
+    """What release.json says, or `SealBroken` when it does not say what every release does."""
+    try:
+        told = release.json("release.json")
+        named = re.fullmatch(r"[a-z0-9-]+-[0-9]+", told["release"])
+        if not named or not re.fullmatch(r"[a-z0-9][a-z0-9-]*", told["report"]):
+            raise ValueError("its name is no name of a release")
+        return {**told, "status": told["status"], "records": dict(told["records"])}
+    except (ValueError, KeyError, TypeError) as error:
+        raise SealBroken(f"release.json is not that of a release: {error}") from None
 
 
 def write_zip(folder: Path) -> Path:

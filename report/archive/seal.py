@@ -12,7 +12,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from report.archive.release import SIGNATURES, opened, write_zip
+from report.archive.release import SIGNATURES, about, opened, write_zip
 from report.archive.verify import NAMESPACE, ROLES, check_signature, fingerprint
 from report.errors import BackendMissing, SealBroken, UsageFault
 
@@ -30,11 +30,11 @@ def sign(folder: Path, key: Path, principal: str, role: str) -> Signed:
     if any(sign.isspace() or sign in '",#' for sign in principal) or not principal.isprintable():
         raise UsageFault(f"{principal!r} cannot stand in a signers file.", hint="Leave out spaces.")
     release = opened(folder)
-    about = release.json("release.json")
-    if about["status"] != "FINAL":
+    told = about(release)
+    if told["status"] != "FINAL":
         raise SealBroken(
             f"{folder} is a DRAFT, and a draft is not signed.",
-            hint=f"Record these, then release it again: {', '.join(about['missing'])}",
+            hint=f"Record these, then release it again: {', '.join(told.get('missing', []))}",
         )
     namespace = NAMESPACE.format(role)
     signature = ssh_sign(release.manifest, key, namespace)

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from report.archive.release import as_json, opened
+from report.archive.release import about, as_json, opened
 from report.archive.seal import ssh_sign
 from report.archive.verify import NAMESPACE, check_signature, parse_json
 from report.errors import ContentFault, UsageFault
@@ -39,7 +39,7 @@ def declare(place: Path, folder: Path, change: Change, key: Path) -> int:
     if change.date < known["date"]:
         raise UsageFault(f"{place} is of {known['date']}; a later list is not of {change.date}.")
     entry = {
-        "release": release.json("release.json")["release"],
+        "release": about(release)["release"],
         "manifest": digest,
         "state": change.state,
         "date": change.date,

@@ -23,7 +23,7 @@ import zipfile
 import zlib
 from collections import namedtuple
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import partial
 from typing import IO, Any
@@ -484,7 +484,7 @@ def time_of(text: str) -> float:
     """A moment as OpenSSH writes it: YYYYMMDD[HHMM[SS]], in local time or, with a Z, in UTC."""
     day = text.rstrip("Z")
     moment = datetime.strptime(day, {8: "%Y%m%d", 12: "%Y%m%d%H%M"}.get(len(day), "%Y%m%d%H%M%S"))
-    return (moment.replace(tzinfo=UTC) if text != day else moment).timestamp()
+    return (moment.replace(tzinfo=timezone.utc) if text != day else moment).timestamp()
 
 
 def matches(text: str, patterns: str) -> bool:

@@ -211,6 +211,34 @@ def test_a_changed_release_is_not_signed(house, copy, assay):
     assert "index.html: changed" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["sign", "rebuild", "status", "compare"])
+@pytest.mark.parametrize("what", ["nothing", "a folder", "a list of nothing known", "a file"])
+def test_what_is_no_release_is_refused_in_words(house, tmp_path, assay, command, what):
+    place = tmp_path / "x"
+    if what == "a file":
+        place.write_bytes(b"x")
+    elif what != "nothing":
+        place.mkdir()
+        (place / "note.txt").write_text("x", encoding="utf-8")
+        if what != "a folder":
+            relist(place)
+    key = ("--key", house / "key")
+    more = {
+        "sign": (place, *key, "--principal", "a"),
+        "rebuild": (place,),
+        "compare": (place, "precision-cpu"),
+        "status": (
+            *(tmp_path / "list.json", "--release", place, "--state", "withdrawn"),
+            *("--reason", "x", "--date", "2026-12-01", *key),
+        ),
+    }[command]
+
+    done = assay(house, command, *more)
+
+    assert done.returncode in (2, 7, 9), done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_draft_says_so_on_every_page_and_is_not_signed(house, assay, tmp_path):
     other = copy_project(tmp_path / "other")
     shutil.copytree(house / ".cache", other / ".cache")

@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from report.archive import verify as verifier
-from report.notation import FORMATS
+from report.errors import ContentFault
+from report.notation import FORMATS, render
 from tests.archive.ground import AUTHOR, pin
 from tests.archive.make_fixtures import FIXTURES
 
@@ -64,6 +67,33 @@ def test_it_prints_numbers_as_the_pages_do(value, spelling, text):
     number = int(value) if value.lstrip("-").isdigit() else float(value)
 
     assert verifier.render(number, spelling).replace(NBSP, " ") == text
+
+
+@given(
+    st.one_of(
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.integers(-(10**30), 10**30),
+        st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**9)),
+    ),
+    st.sampled_from(
+        [
+            *("fixed(3)", "ratio(2)", "percent(1)", "scientific(4)", "error", "integer"),
+            *("power_of_two", "seconds(2)", "seconds(0)", "decibel(1)", "bytes", "bytes(GiB, 2)"),
+            *("quantity(TFLOP/s, 1)", "quantity(µs, 3)", "documented", "text"),
+        ]
+    ),
+)
+def test_it_prints_any_number_as_the_pages_do(number, spelling):
+    try:
+        printed = render(number, spelling)
+    except ContentFault:
+        printed = None
+    try:
+        again = verifier.render(number, spelling)
+    except (ValueError, ArithmeticError, LookupError):
+        again = None
+
+    assert again == printed
 
 
 def test_it_knows_every_format_of_the_pages():
