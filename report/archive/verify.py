@@ -160,7 +160,7 @@ class Release:
             if name not in self.files:
                 self.fault(name, "missing")
             elif name in self.listed:
-                if self._digest(name) != self.listed[name]:
+                if self._hash(name) != self.listed[name]:
                     self.fault(name, "changed")
             elif name != MANIFEST and not name.startswith("signatures/"):
                 self.fault(name, "added")
@@ -169,7 +169,9 @@ class Release:
         self.faults.add((printable(name), what))
 
     def read(self, name: str, limit: int = MAX_TEXT) -> bytes:
-        return b"".join(self._chunks(name, limit))
+        kept: list[bytes] = []
+        self._hash(name, limit, kept)
+        return b"".join(kept)
 
     def json(self, name: str) -> Any:
         """A listed JSON document, or a `ValueError`."""
@@ -178,24 +180,23 @@ class Release:
             raise ValueError(f"{name} is not what the list says")
         return parse_json(data)
 
-    def _digest(self, name: str) -> str:
+    def _hash(self, name: str, limit: int = MAX_FILE, kept: list[bytes] | None = None) -> str:
+        """The SHA-256 of a file, whose bytes are kept where that is asked for."""
         digest = hashlib.sha256()
-        for chunk in self._chunks(name, MAX_FILE):
-            digest.update(chunk)
-        return digest.hexdigest()
-
-    def _chunks(self, name: str, limit: int) -> Iterator[bytes]:
         try:
             with self.files[name]() as stream:
                 while chunk := stream.read(1 << 20):
                     limit, self._left = limit - len(chunk), self._left - len(chunk)
                     if limit < 0 or self._left < 0:
                         raise Unchecked(f"{printable(name)} is larger than a release may hold.")
-                    yield chunk
+                    digest.update(chunk)
+                    if kept is not None:
+                        kept.append(chunk)
         except BROKEN_ZIP:
             self.fault(name, "changed")  # a zip's member that is not what the zip says
         except (OSError, NotImplementedError, RuntimeError) as error:
             raise Unchecked(f"{printable(name)} cannot be read: {error}") from None
+        return digest.hexdigest()
 
     def _parse(self, manifest: bytes) -> dict[str, str]:
         """The digest of each path. The list has one form, and any other is a fault."""
@@ -214,19 +215,20 @@ def folder(top: str) -> Iterator[tuple[str, int, Callable[[], Any]]]:
     """What lies in a folder, hidden or not: path, mode, and how to open it."""
     waiting = [""]
     while waiting:
-        here = waiting.pop()
+        here, empty = waiting.pop(), True
         try:
-            entries = list(os.scandir(os.path.join(top, here)))
+            with os.scandir(os.path.join(top, here)) as entries:
+                for entry in entries:
+                    mode, name = entry.stat(follow_symlinks=False).st_mode, here + entry.name
+                    empty = False
+                    if stat.S_ISDIR(mode) and len(waiting) < MAX_FILES:
+                        waiting.append(f"{name}/")
+                    else:
+                        yield name, mode, partial(open, entry.path, "rb", opener=open_plain)
         except OSError as error:
             raise Unchecked(f"{printable(here)} cannot be read: {error.strerror}") from None
-        for entry in entries:
-            mode, name = entry.stat(follow_symlinks=False).st_mode, here + entry.name
-            if stat.S_ISDIR(mode) and name.count("/") < 64:
-                waiting.append(f"{name}/")
-            else:
-                yield name, mode, partial(open, entry.path, "rb", opener=open_plain)
-        if not entries:
-            yield here, stat.S_IFDIR, lambda: open(os.devnull, "rb")
+        if empty:
+            yield here, stat.S_IFDIR, partial(open, os.devnull, "rb")
 
 
 def archive(place: str) -> Iterator[tuple[str, int, Callable[[], Any]]]:
@@ -254,7 +256,7 @@ def archive(place: str) -> Iterator[tuple[str, int, Callable[[], Any]]]:
         inside = name[len(top) :] if name.startswith(top) else f"../{name}"
         if name.endswith("/") and is_tidy(name[:-1]):
             if not any(other.startswith(name) and other != name for other in names):
-                yield inside, stat.S_IFDIR, lambda: open(os.devnull, "rb")
+                yield inside, stat.S_IFDIR, partial(open, os.devnull, "rb")
         else:
             mode = (info.external_attr >> 16) or stat.S_IFREG
             mode = mode if stat.S_IFMT(mode) else mode | stat.S_IFREG
@@ -270,14 +272,13 @@ def open_plain(path: str, flags: int) -> int:
     return handle
 
 
+PLAIN = re.compile(r"(?:[A-Za-z0-9_-](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?(?:/(?!$)|$)){1,20}")
+
+
 def is_plain(name: str) -> bool:
     """Whether a listed path stays inside and can be held by any system."""
-    parts = name.split("/")
-    plain = all(
-        re.fullmatch(r"[A-Za-z0-9_-](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?", part) for part in parts
-    )
-    ours = parts[0].lower() == "signatures" or name.lower() == MANIFEST.lower()
-    return plain and not ours and len(parts) <= 20 and len(name) <= 320
+    ours = name.lower().startswith("signatures/") or name.lower() == MANIFEST.lower()
+    return bool(PLAIN.fullmatch(name)) and not ours and len(name) <= 320
 
 
 def is_tidy(name: str) -> bool:
@@ -371,8 +372,7 @@ def check_signature(armored: bytes, message: bytes, namespace: str) -> bytes:
     if algorithm not in (b"sha256", b"sha512") or reserved or named != namespace.encode():
         raise ValueError("made for another purpose")
     digest = hashlib.new(algorithm.decode(), message).digest()
-    parts = (named, reserved, algorithm, digest)
-    signed = b"SSHSIG" + b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    signed = b"SSHSIG" + packed(named, reserved, algorithm, digest)
     kind = key[4 : 4 + int.from_bytes(key[:4], "big")]
     if kind == b"sk-ssh-ed25519@openssh.com":  # a hardware key signs its counter too
         (_, point, application), tail = strings(key, 3), signature[-5:]
@@ -389,16 +389,18 @@ def check_signature(armored: bytes, message: bytes, namespace: str) -> bytes:
 
 def strings(data: bytes, count: int) -> list[bytes]:
     """Exactly `count` strings, each after its length, and nothing more."""
-    found = []
+    found, rest = [], data
     for _ in range(count):
-        end = 4 + int.from_bytes(data[:4], "big")
-        if len(data) < max(4, end):
-            raise ValueError("cut off")
-        found.append(data[4:end])
-        data = data[end:]
-    if data:
-        raise ValueError("something after its end")
+        end = 4 + int.from_bytes(rest[:4], "big")
+        found.append(rest[4:end])
+        rest = rest[end:]
+    if data != packed(*found):
+        raise ValueError("cut off, or something after its end")
     return found
+
+
+def packed(*parts: bytes) -> bytes:
+    return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
 
 def fingerprint(key: bytes) -> str:
