@@ -48,8 +48,10 @@ EXAMPLES = {
 
 def answer(arguments: Sequence[str], commands: Sequence[Command]) -> int:
     """Do what `arguments` ask for; a refusal is told, and has the exit code of its kind."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever called
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+        getattr(sys, name).reconfigure(errors="backslashreplace")
     voice = Voice("--json" in arguments)
     try:
         command, options = read_arguments(arguments, commands)

@@ -74,7 +74,11 @@ def publish(files: Mapping[str, bytes | Path], out: Path, inputs: str) -> None:
     with _locked(out):
         recover(out)
         _check_ours(out)
-        _write(files, _beside(out, "new"), out, inputs)
+        try:
+            _write(files, _beside(out, "new"), out, inputs)
+        except BaseException:  # a full disk, Ctrl-C: the half-written site goes
+            _clear(_beside(out, "new"))
+            raise
         _swap(_beside(out, "new"), out)
         _clear(_beside(out, "new"))
         _clear(_beside(out, "old"))
