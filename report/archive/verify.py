@@ -328,7 +328,7 @@ class Trust:
         states: dict[str, Any] = {"good": None} if fingerprint(key) in self.pins else {}
         for signer in self.signers:
             if signer.key == key:
-                allowed = not signer.namespaces or matches(namespace, signer.namespaces)
+                allowed = signer.namespaces is None or matches(namespace, signer.namespaces)
                 late, early = self.at > signer.before, self.at < signer.after
                 state = "refused" if not allowed else "early" if early else "good"
                 states.setdefault("expired" if late and state == "good" else state, signer.name)
@@ -477,8 +477,10 @@ def read_signer(line: str) -> Signer | None:
     window = time_of(after) if after else 0.0, time_of(before) if before else float("inf")
     name = (found[1] or found[2]).split(",")[0]
     name = None if re.search("[*?!]", name) else printable(name)
-    key = base64.b64decode(found[5])
-    signer = Signer(name, told.get("namespaces", ""), *window, key)
+    key = base64.b64decode(found[5], validate=True)
+    if not key.startswith(packed(found[4].encode())):
+        raise ValueError(f"this key is not of its type: {printable(line[:60])}")
+    signer = Signer(name, told.get("namespaces"), *window, key)
     return None if "cert-authority" in told else signer
 
 

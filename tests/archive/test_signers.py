@@ -1,0 +1,118 @@
+"""Is a signers file understood as OpenSSH understands it, and never more generously?"""
+
+import base64
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from report.archive.verify import Trust
+from tests.archive.ground import AUTHOR, HARDWARE, REVIEWER, key_blob, sshsig
+
+NAMESPACE = "assay/report/author/v1"
+MESSAGE = b"a list\n"
+KEY = base64.b64encode(key_blob(AUTHOR)).decode()
+OTHER = base64.b64encode(key_blob(REVIEWER)).decode()
+TOUCH = base64.b64encode(key_blob(AUTHOR, HARDWARE)).decode()
+LINE = f"ssh-ed25519 {KEY}"
+
+FILES = {
+    "plain": f"lab {LINE}",
+    "with a comment": f"# signers\n\nlab {LINE} a comment with words\n",
+    "several names": f"lab,other@example.org {LINE}",
+    "quoted name": f'"lab" {LINE}',
+    "tabs": f"lab\t{LINE}",
+    "windows lines": f"lab {LINE}\r\n",
+    "indented": f"   lab {LINE}",
+    "the namespace": f'lab namespaces="{NAMESPACE}" {LINE}',
+    "one of the namespaces": f'lab namespaces="git,{NAMESPACE}" {LINE}',
+    "a pattern": f'lab namespaces="assay/*" {LINE}',
+    "any namespace": f'lab namespaces="*" {LINE}',
+    "a refusing pattern": f'lab namespaces="!{NAMESPACE},*" {LINE}',
+    "a late refusing pattern": f'lab namespaces="*,!{NAMESPACE}" {LINE}',
+    "another namespace": f'lab namespaces="git" {LINE}',
+    "no namespace": f'lab namespaces="" {LINE}',
+    "capitals": f'lab Namespaces="{NAMESPACE}" {LINE}',
+    "namespaces twice": f'lab namespaces="git",namespaces="{NAMESPACE}" {LINE}',
+    "an open end": f'lab valid-after="20200101" {LINE}',
+    "a window": f'lab valid-after="20200101Z",valid-before="20400101Z" {LINE}',
+    "run out": f'lab valid-before="20200101Z" {LINE}',
+    "not yet": f'lab valid-after="20400101Z" {LINE}',
+    "minutes": f'lab valid-before="204001011200" {LINE}',
+    "no day": f'lab valid-before="20201301" {LINE}',
+    "an unknown option": f"lab no-touch-required {LINE}",
+    "an authority": f"lab cert-authority {LINE}",
+    "another key": f"lab ssh-ed25519 {OTHER}",
+    "two keys": f"lab ssh-ed25519 {OTHER}\nlab {LINE}",
+    "another type": f"lab sk-ssh-ed25519@openssh.com {KEY}",
+    "the type of another": f"lab ssh-ed25519 {TOUCH}",
+    "no type": f"lab {KEY}",
+    "no key": "lab ssh-ed25519",
+    "cut off": f"lab ssh-ed25519 {KEY[:-4]}",
+    "no padding": f"lab ssh-ed25519 {KEY[:-1]}!",
+    "no name": LINE,
+    "empty": "",
+}
+
+
+def ours(signers: str) -> str:
+    try:
+        return str(Trust([], signers).judge(key_blob(AUTHOR), NAMESPACE)["state"])
+    except ValueError:
+        return "refused"
+
+
+def ssh_keygen_says_good(signers: str, folder: Path) -> bool:
+    (folder / "signers").write_bytes(signers.encode())
+    (folder / "sig").write_bytes(sshsig(AUTHOR, MESSAGE, NAMESPACE))
+    command = ["ssh-keygen", "-Y", "verify", "-f", "signers", "-I", "lab", "-n", NAMESPACE]
+    done = subprocess.run(
+        [*command, "-s", "sig"], cwd=folder, input=MESSAGE, capture_output=True, check=False
+    )
+    return done.returncode == 0
+
+
+@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
+@pytest.mark.parametrize("signers", FILES.values(), ids=FILES)
+def test_whom_it_trusts_ssh_keygen_trusts(signers, tmp_path):
+    if ours(signers) == "good":
+        assert ssh_keygen_says_good(signers, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("plain", "good"),
+        ("with a comment", "good"),
+        ("quoted name", "good"),
+        ("a pattern", "good"),
+        ("capitals", "good"),
+        ("a window", "good"),
+        ("two keys", "good"),
+        ("no namespace", "refused"),
+        ("a late refusing pattern", "refused"),
+        ("run out", "expired"),
+        ("not yet", "early"),
+        ("another key", "unknown"),
+        ("an authority", "unknown"),
+        ("another type", "refused"),
+    ],
+)
+def test_the_state_of_a_key(name, state):
+    assert ours(FILES[name]) == state
+
+
+def test_a_pattern_gives_no_name():
+    for principals in ("*", "lab?", "!other,*"):
+        judged = Trust([], f"{principals} {LINE}").judge(key_blob(AUTHOR), NAMESPACE)
+        assert judged["state"] == "good"
+        assert judged["name"] is None
+
+
+def test_a_revoked_key_is_revoked_however_it_is_written():
+    for line in (f"ssh-ed25519 {KEY}", f"ssh-ed25519 {KEY} lost", f"# x\nssh-ed25519 {KEY}"):
+        judged = Trust([], f"lab {LINE}", line).judge(key_blob(AUTHOR), NAMESPACE)
+        assert judged["state"] == "revoked"
+    with pytest.raises(ValueError, match="signer"):
+        Trust([], "", "SSHKRL\n\0binary")
