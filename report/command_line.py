@@ -110,7 +110,7 @@ def read_arguments(
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     options.lab_options = rest
     options.records = _records_of(options)
-    if options.command != "record" and not options.content.is_dir():
+    if options.command not in ("record", "new") and not options.content.is_dir():
         parser.error(f"there is no content folder {options.content}")
     if options.command == "build" and _lies_in(options.out, options.content):
         parser.error(f"the output {options.out} lies in the content {options.content}")
