@@ -42,6 +42,7 @@ def test_every_wrong_field_is_told_at_once():
             "/request/batch": True,
             "/schema": "assay/precision/2",
             "/inputs/balanced/example_row": [1.0, "two"],
+            "/timing_floor_s/clock/median": "short",
         },
     )
 
@@ -57,6 +58,7 @@ def test_every_wrong_field_is_told_at_once():
         "/request/batch",
         "/schema",
         "/inputs/balanced/example_row",
+        "/timing_floor_s/clock/median",
     }
 
 
