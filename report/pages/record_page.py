@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
 from report.exhibit import Cell, Column, Kind, Scalar, Table
 from report.notation import render
@@ -286,8 +287,20 @@ def programs(results: Sequence[Result], record: Record, page: str) -> Iterator[C
 
 
 def listing(path: Path) -> str:
-    """A program's text, or nothing when it is too long, or holds what a page cannot print."""
-    text = path.read_bytes().decode("utf-8", "replace")
+    """A program's text, or nothing when it is too long, or holds what a page cannot print.
+
+    Bytes that are no text are an `EvidenceMismatch`.
+    """
+    content = path.read_bytes()
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        found = f"the byte 0x{content[error.start]:02X} at {error.start:,}, which is not UTF-8"
+        raise EvidenceMismatch(
+            "A recorded program is no text:",
+            [Fault(where=str(path), found=found, expected="a program as text, in UTF-8")],
+            hint="Restore that file from whoever made the run, or measure again.",
+        ) from None
     plain = all(line.isprintable() for line in text.replace("\t", " ").split("\n"))
     return text if plain and len(text) <= MAX_TEXT else ""
 
