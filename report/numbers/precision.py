@@ -275,8 +275,14 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
         _agree_with_case(result, run, results.within(result.id))
     _agree_with_setting(run, report, environment)
     _agree_with_request(run, record, report, config)
-    for extra in sorted(results.found.keys() - {result.id for result in run.results}):
-        results.fault(extra, "a result", "only the six of this lab")
+    for fields, known in (
+        (results, [result.id for result in run.results]),
+        (inputs, CASES),
+        (report.within("reference"), CASES),
+        (floor, ["clock", "empty_call"]),
+    ):
+        for extra in sorted(fields.found.keys() - set(known)):
+            fields.fault(extra, "one that this lab does not make", f"only {', '.join(known)}")
     for case in CASES:
         _operands_agree(run.request, inputs.within(case))
     if (lab := report.text("lab")) != config.text("lab"):

@@ -158,6 +158,22 @@ def test_operands_have_the_shape_that_was_requested():
     assert [fault.expected for fault in caught.value.faults] == ["[64, 128], as requested"]
 
 
+@pytest.mark.parametrize(
+    ("place", "known"),
+    [
+        ("/inputs/middling", "only balanced, outlier"),
+        ("/reference/middling", "only balanced, outlier"),
+        ("/timing_floor_s/sleep", "only clock, empty_call"),
+    ],
+)
+def test_a_case_that_no_page_would_show_is_refused(place, known):
+    with pytest.raises(EvidenceMismatch) as caught:
+        read_precision(edited(RUN, {place: {}}))
+
+    (fault,) = caught.value.faults
+    assert (fault.where, fault.expected) == (f"{RUN}/report.json{place}", known)
+
+
 CONTRADICTIONS = {
     "/scope/platform": "tpu",
     "/scope/statement": "Measured on TPU v5e. One device of 4.",
