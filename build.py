@@ -104,7 +104,7 @@ def figure(options: Namespace, voice: Voice) -> int:
 
     with voice:
         voice.stage("Verifying the run")
-        evidence = verify_all([load_record(options.evidence)], LAB, allow_stale=True)
+        evidence = verify_all([load_record(options.evidence, "run")], LAB, allow_stale=True)
         voice.historic(evidence)
 
         voice.stage("Drawing")

@@ -104,19 +104,23 @@ class Record:
         return value
 
 
-def load_record(folder: Path) -> Record:
-    """Read the run folder, or raise `EvidenceMismatch` when there is none to read."""
+def load_record(folder: Path, name: str = "") -> Record:
+    """Read the run folder, or raise `EvidenceMismatch` when there is none to read.
+
+    The record is called `name`, or else as the folder is.
+    """
     if folder.is_symlink() or not folder.is_dir():
         raise EvidenceMismatch(f"{folder} is not a folder, so it holds no record.")
     if not any(os.path.lexists(folder / name) for name in _SIGNS):
         raise EvidenceMismatch(f"{folder} holds no run: there is none of {', '.join(_SIGNS)}.")
-    reading = _Reading(folder)
+    name = name or folder.name
+    reading = _Reading(folder, name)
     files = tuple(reading.files())
     documents = {name: reading.document(*place) for name, place in _DOCUMENTS.items()}
     manifest = reading.manifest()
     reading.completeness(manifest)
     return Record(
-        name=folder.name,
+        name=name,
         folder=folder,
         report=documents["report"] or {},
         environment=documents["environment"] or {},
@@ -134,11 +138,12 @@ class _Reading:
     """One pass over one folder: `kept` holds the bytes that are parsed, as they were hashed."""
 
     folder: Path
+    name: str
     faults: list[Fault] = field(default_factory=list)
     kept: dict[str, bytes] = field(default_factory=dict)
 
     def fault(self, path: str, found: str, expected: str = "") -> None:
-        where = printable(f"{self.folder.name}/{path}".rstrip("/"))
+        where = printable(f"{self.name}/{path}".rstrip("/"))
         self.faults.append(Fault(where=where, found=printable(found), expected=expected))
 
     def files(self) -> Iterator[RecordFile]:
@@ -194,7 +199,7 @@ class _Reading:
         content = self.kept.get(path)
         if content is None:
             return None
-        value = parse_json(content, f"{self.folder.name}/{path}", self.faults)
+        value = parse_json(content, f"{self.name}/{path}", self.faults)
         if value is None:
             return None
         found = value.get("schema") if isinstance(value, dict) else None
@@ -212,7 +217,7 @@ class _Reading:
         if content is None:
             self.fault(MANIFEST, "missing", "the SHA-256 of every file of the run")
             return {}
-        return parse_manifest(content, f"{self.folder.name}/{MANIFEST}", self.faults)
+        return parse_manifest(content, f"{self.name}/{MANIFEST}", self.faults)
 
     def completeness(self, manifest: Mapping[str, str]) -> None:
         """A run that failed, or that never wrote one of its documents, is no evidence."""
