@@ -119,14 +119,15 @@ def figure(options: Namespace, voice: Voice) -> int:
 def run(options: Namespace, voice: Voice) -> int:
     """Measure: a lab into a new run folder, or a record again, in its place."""
     from report.archive import records, runs
-    from report.command_line import LABS, usage
+    from report.command_line import LABS, next_command, usage
 
     lab = options.target.replace("-", "_")
     if lab in LABS:
         folder = options.run_dir or runs.next_folder(lab)
         code = runs.measure(lab, options.lab_options, folder)
         if code == 0:
-            voice.result(f"To keep it: python build.py record {folder} --as NAME")
+            keep = next_command(options, "record", folder, "--as", "NAME")
+            voice.result(f"To keep it: {keep}")
         return code
 
     known = records.find(options.target, options.records)
@@ -137,14 +138,14 @@ def run(options: Namespace, voice: Voice) -> int:
         code = runs.measure(lab, recorded, records.stage(options.target, options.records))
         if code == 0:
             records.put(options.target, options.records)
-            voice.result(f"{known} was measured again. Next: python build.py check")
+            voice.result(f"{known} was measured again. Next: {next_command(options, 'check')}")
         return code
 
 
 def record(options: Namespace, voice: Voice) -> int:
     """Keep a run as a record; rename or remove one."""
     from report.archive import records
-    from report.command_line import LAB, usage
+    from report.command_line import LAB, next_command, usage
 
     shelf = options.records
     if options.rename:
@@ -160,7 +161,8 @@ def record(options: Namespace, voice: Voice) -> int:
         told = f"{shelf / options.name}: kept, {evidence.level}."
     else:
         usage("record takes RUN_DIR --as NAME, or --rename OLD NEW, or --remove NAME.")
-    voice.result(f"{told} Next: python build.py check")
+    stale = ("--allow-stale",) if options.allow_stale else ()
+    voice.result(f"{told} Next: {next_command(options, 'check', *stale)}")
     return 0
 
 

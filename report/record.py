@@ -42,7 +42,9 @@ _DOCUMENTS: Mapping[DocumentName, tuple[str, str]] = {
 """Each JSON document's file, and the schemas that are understood."""
 
 _OPTIONAL = ("trace",)
-_SIGNS = (MANIFEST, "report.json", "failure.json")
+_FAILURE = "failure.json"
+"""What a run that failed writes instead of its report."""
+_SIGNS = (MANIFEST, "report.json", _FAILURE)
 """One of these is in every run; a folder without them is not read, which could take long."""
 
 _LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<path>[^\r]+)")
@@ -82,6 +84,11 @@ class Record:
     manifest_sha256: str
     faults: tuple[Fault, ...] = ()
     """What is wrong with it as written; `evidence.verify` raises these."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run says itself that it failed, and where."""
+        return any(file.path == _FAILURE for file in self.files)
 
     def at(self, document: DocumentName, pointer: str) -> Any:
         """The value at a JSON pointer (RFC 6901) of one document; `ContentFault` if none is."""
@@ -148,7 +155,7 @@ class _Reading:
 
     def files(self) -> Iterator[RecordFile]:
         """Hash every file, in the order of paths, keeping the bytes of what will be parsed."""
-        parsed = {MANIFEST, "failure.json", *(path for path, _ in _DOCUMENTS.values())}
+        parsed = {MANIFEST, _FAILURE, *(path for path, _ in _DOCUMENTS.values())}
         for count, path in enumerate(sorted(self._walk("", 0))):
             if count >= MAX_FILES:
                 self.fault("", "too many files", f"at most {MAX_FILES:,}")
@@ -221,12 +228,12 @@ class _Reading:
 
     def completeness(self, manifest: Mapping[str, str]) -> None:
         """A run that failed, or that never wrote one of its documents, is no evidence."""
-        if "failure.json" in self.kept:
-            failure = self.document("failure.json", "assay/failure/1")
+        if _FAILURE in self.kept:
+            failure = self.document(_FAILURE, "assay/failure/1")
             found = "a run that failed"
             if failure:
                 found += f" at {failure.get('stage')}: {failure.get('message')}"
-            self.fault("failure.json", found, "a run that finished")
+            self.fault(_FAILURE, found, "a run that finished")
             return
         for name, (path, _) in _DOCUMENTS.items():
             if path not in self.kept and path not in manifest and name not in _OPTIONAL:

@@ -11,13 +11,13 @@ from report.evidence import Evidence
 from report.numbers.reading import Fields
 from report.record import Record
 from report.source import Source
+from report.specs import PLATFORMS
 
 Case = Literal["balanced", "outlier"]
 Policy = Literal["fp32", "bf16", "int8"]
 
 SCHEMA = "assay/precision/1"
 CASES: tuple[Case, ...] = ("balanced", "outlier")
-PLATFORMS = ("cpu", "gpu", "tpu")
 POLICIES: tuple[Policy, ...] = ("fp32", "bf16", "int8")
 
 OPERAND_BYTES: Mapping[Policy, int] = {"fp32": 4, "bf16": 2, "int8": 1}
