@@ -3,26 +3,32 @@
 const CLAIM = ["page", "id", "pointer", "format", "text"];
 const STATED = ["study", "chips", "formats", "models"];
 const ELEMENT = /<[a-z][a-z0-9]*(\s[^<>]*)>([^<]*)(?=<\/)/g;
-const DAY = /^\d{4}-\d\d-\d\d$/;
+const ABOUT = /^[a-z0-9-]+-[0-9]+ [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{1,9}$/;
 
 /* {about, claims}: what release.json says, and how many numbers were derived. */
 async function checkContent(release) {
-  const about = await listedJson(release, "release.json", "release.json", (json) => {
-    const known = json.get("schema") === "assay/release/1" && ["FINAL", "DRAFT"].includes(json.get("status"));
-    const named = /^[a-z0-9-]+-[0-9]+$/.test(json.get("release")) && DAY.test(json.get("date"));
-    return known && named && json.has("status_list") && json;
-  });
-  const claims = about && (await listedJson(release, "claims.json", "claims.json", (json) => {
-    const list = json.get("claims");
-    const whole = list.every((claim) => CLAIM.every((name) => typeof claim.get(name) === "string"));
-    return json.get("schema") === "assay/claims/1" && whole && list;
-  }));
-  if (!claims) return { about, claims: 0 };
+  let [about, claims] = [];
+  try {
+    const said = await Promise.all(["release.json", "claims.json"].map((name) => jsonOf(release, name)));
+    [about, claims] = [said[0], said[1].get("claims").map(asClaim)];
+    const number = about.get("status_list") === null ? "0" : about.get("status_list").get("number").text;
+    const known = [said[0], said[1], about].map((json, at) => json.get(at < 2 ? "schema" : "status")).join(" ");
+    if (
+      !/^assay\/release\/1 assay\/claims\/1 (FINAL|DRAFT)$/.test(known)
+      || !ABOUT.test(`${about.get("release")} ${about.get("date")} ${number}`)
+    ) {
+      refuse("another schema");
+    }
+  } catch (error) {
+    if (error instanceof Unchecked) throw error;
+    release.fault("release.json", "release");
+    return { about: null, claims: 0 };
+  }
   const documents = new Map();
-  const told = new Map();
-  for (const claim of claims) {
-    const [page, id, pointer, format, text] = CLAIM.map((name) => claim.get(name));
-    addTo(told, page, id, text);
+  const pages = new Map([...release.listed.keys()].filter((name) => name.endsWith(".html")).map((name) => [name, new Map()]));
+  for (const [page, id, pointer, format, text] of claims) {
+    if (!pages.has(page)) pages.set(page, new Map());
+    addTo(pages.get(page), id, text);
     let derived = null;
     try {
       derived = render(await lookUp(release, pointer, documents), format);
@@ -31,24 +37,15 @@ async function checkContent(release) {
     }
     if (derived !== text) release.fault(page, "claim");
   }
-  const pages = [...release.listed.keys()].filter((name) => name.endsWith(".html"));
-  for (const page of new Set([...pages, ...told.keys()])) {
-    const shown = pages.includes(page) && shownOn(await release.read(page));
-    if (!shown || !sameTexts(shown, told.get(page) || new Map())) release.fault(page, "claim");
+  for (const [page, told] of pages) {
+    const same = release.listed.has(page) && sameTexts(shownOn(await release.read(page)), told);
+    if (!same) release.fault(page, "claim");
   }
   return { about, claims: claims.length };
 }
 
-/* A listed JSON document as `read` sees it; without one, null and a fault. */
-async function listedJson(release, name, blamed, read) {
-  let found = null;
-  try {
-    found = read(await jsonOf(release, name)) || null;
-  } catch (error) {
-    if (error instanceof Unchecked) throw error;
-  }
-  if (!found) release.fault(blamed, "release");
-  return found;
+function asClaim(claim) {
+  return CLAIM.map((name) => (typeof claim.get(name) === "string" ? claim.get(name) : refuse("no text")));
 }
 
 async function jsonOf(release, name) {
@@ -69,7 +66,7 @@ function shownOn(bytes) {
       [...written.matchAll(/\s(class|id)="([^"]*)"/g)].map(([, name, value]) => [name, value]),
     );
     if ("id" in attributes && (attributes.class || "").split(/\s+/).includes("v")) {
-      addTo(new Map([["", shown]]), "", unescaped(attributes.id), unescaped(text));
+      addTo(shown, unescaped(attributes.id), unescaped(text));
     }
   }
   return shown;
@@ -81,10 +78,8 @@ function unescaped(text) {
   return new DOMParser().parseFromString(`<body>.${text}`, "text/html").body.textContent.slice(1);
 }
 
-function addTo(pages, page, id, text) {
-  if (!pages.has(page)) pages.set(page, new Map());
-  const texts = pages.get(page);
-  texts.set(id, [...(texts.get(id) || []), text]);
+function addTo(texts, id, text) {
+  texts.set(id, [...(texts.get(id) ?? []), text]);
 }
 
 function sameTexts(one, two) {
@@ -102,8 +97,8 @@ async function lookUp(release, pointer, documents) {
   if (!documents.has(name)) documents.set(name, await jsonOf(release, name));
   if (stated) {
     const entry = documents.get(name).get("values").get(path);
-    if (entry.has("decimal")) return new Numeral(entry.get("decimal"), true);
-    return entry.has("quantity") ? new Quantity(entry.get("quantity")) : entry.get("number");
+    if (entry.has("quantity")) return new Quantity(entry.get("quantity"));
+    return entry.has("decimal") ? new Numeral(entry.get("decimal"), true) : entry.get("number");
   }
   const value = valueAt(documents.get(name), path);
   if (value === undefined) refuse(`nothing at ${pointer}`);

@@ -2,7 +2,7 @@
 
 const SCALE = [["mismatch", "Mismatch"], ["unchecked", "Could not check"], ["untrusted", "Not trusted"], ["trusted", "Trusted"]];
 const STATES = {
-  absent: "no signature",
+  absent: "none",
   good: "holds; you pinned its key",
   unknown: "holds; you have not pinned its key",
   expired: "holds; its key has expired",
@@ -50,17 +50,16 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
     byId("drop").classList.toggle("over", kind === "dragover");
   });
 }
-document.addEventListener("drop", ({ dataTransfer: { items, files } }) => {
-  const entry = items.length && items[0].webkitGetAsEntry();
-  if (entry && entry.isDirectory) {
-    byId("chosen").textContent = "A page opened from disk cannot read a dropped folder. Choose it with the button above, or drop its zip.";
-    byId("folder").focus();
-  } else if (files.length) {
-    byId("folder").value = byId("zip").value = "";
-    verdictBox.hidden = true;
-    const [zip] = files;
-    chooseZip(() => ({ zip }));
-  }
+document.addEventListener("drop", async ({ dataTransfer: { items, files } }) => {
+  const [zip] = files;
+  const folder = items[0]?.webkitGetAsEntry()?.isDirectory;
+  const handle = await (folder && items[0].getAsFileSystemHandle?.());
+  if (!zip) return;
+  byId("folder").value = byId("zip").value = "";
+  verdictBox.hidden = true;
+  if (handle) choose(() => ({ folder: handle }), `${printable(handle.name)}: a folder dropped.`);
+  else if (!folder) chooseZip(() => ({ zip }));
+  else complain("folder", "This browser cannot read a dropped folder. Choose it with this button.");
 });
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -113,7 +112,7 @@ async function check() {
     painted = performance.now();
   });
   byId("live").textContent = "";
-  show(verdict, Boolean(release.files));
+  show(verdict, release);
 }
 
 async function ownText(field) {
@@ -153,7 +152,7 @@ function complain(field, message) {
   input.focus();
 }
 
-function show(verdict, asFolder) {
+function show(verdict, chosenAs) {
   const scale = SCALE.map(([tier, word]) => {
     const item = make("li", { className: tier }, word);
     if (tier === verdict.tier) item.setAttribute("aria-current", "true");
@@ -162,12 +161,12 @@ function show(verdict, asFolder) {
   verdictBox.className = verdict.tier;
   verdictBox.replaceChildren(
     make("ol", { className: "scale", ariaLabel: "Verdict, on a scale of four" }, ...scale),
-    make("h2", { id: "sentence" }, verdict.sentence),
+    make("h2", { id: "sentence" }, ...keysSetApart(verdict.sentence)),
     listOf([...verdict.notes, ...verdict.unchecked.slice(verdict.exit === 12 ? 1 : 0)], "notes"),
     faultTable(verdict.faults),
     checkedParts(verdict),
     make("h3", {}, "Not shown"),
-    listOf(notShown(verdict, asFolder), "limits"),
+    listOf(notShown(verdict, chosenAs), "limits"),
     saveButton(verdict),
   );
   verdictBox.hidden = false;
@@ -179,8 +178,8 @@ function faultTable(faults) {
   if (!faults.length) return "";
   const rows = faults.slice(0, MOST_ROWS).map(({ file, what }) =>
     make("tr", {}, make("th", { scope: "row" }, make("code", {}, file)), make("td", {}, `${what}: ${WHATS[what]}`)));
-  const more = faults.length > MOST_ROWS ? ` The first ${MOST_ROWS}; the saved verdict has all.` : "";
-  const caption = make("caption", {}, `${counted(faults.length, "fault")}.${more}`);
+  const more = faults.length > MOST_ROWS ? `. The first ${MOST_ROWS}; the saved verdict has all.` : "";
+  const caption = make("caption", {}, counted(faults.length, "fault") + more);
   const head = ["File", "What"].map((word) => make("th", { scope: "col" }, word));
   const table = make("table", {}, caption, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
   return make("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Files at fault" }, table);
@@ -195,8 +194,8 @@ function checkedParts({ release, files, faults, author, reviewer, claims, status
   const parts = [
     ["Release", release || "not read"],
     ["Files", files ? `${counted(files, "file")} listed; ${found}` : "not read"],
-    ["Author", ...signature(author)],
-    ["Reviewer", ...signature(reviewer)],
+    ["Author’s signature", ...signature(author)],
+    ["Reviewer’s signature", ...signature(reviewer)],
     ["Numbers", claims ? `${counted(claims, "printed number")} derived again from the signed data` : "none derived"],
     ["Status", status.until ? `${status.state}, as of ${status.until}` : "unknown"],
   ];
@@ -205,12 +204,13 @@ function checkedParts({ release, files, faults, author, reviewer, claims, status
   return list;
 }
 
-function notShown({ status }, asFolder) {
+function notShown({ status }, { files, zip }) {
   return [
     "That the measurements are right. A signature says who vouches for which bytes.",
     ...(status.state === "current" ? [] : ["That this is the latest report."]),
     "When it was signed. Dates in a release are declared by its author.",
-    ...(asFolder ? ["Empty folders, links and pipes: a browser leaves them out of a chosen folder. verify.py sees them."] : []),
+    ...(files ? ["Empty folders: a browser leaves them out of a chosen folder."] : []),
+    ...(zip ? [] : ["Links and pipes: a browser leaves them out, or follows them. verify.py names them."]),
   ];
 }
 
@@ -228,6 +228,10 @@ function saveButton(verdict) {
 
 function listOf(lines, className) {
   return lines.length ? make("ul", { className }, ...lines.map((line) => make("li", {}, line))) : "";
+}
+
+function keysSetApart(text) {
+  return text.split(/(SHA256:\S+)/).map((part, odd) => (odd % 2 ? make("code", {}, part) : part));
 }
 
 function counted(number, noun) {

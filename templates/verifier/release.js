@@ -1,6 +1,6 @@
 /* The files of a release against their list. Faults are [path, what] pairs; a release that cannot
-   be judged throws Unchecked. A browser shows neither links nor empty folders of a chosen folder;
-   in a zip they are seen. */
+   be judged throws Unchecked. A browser shows no links and pipes of a folder, and no empty folders
+   of one that was chosen; in a dropped folder and in a zip those are seen. */
 
 const MANIFEST = "MANIFEST.sha256";
 const SIGNATURES = "signatures/";
@@ -12,119 +12,116 @@ const LARGEST_JSON = 64 << 20;
 const LARGEST_SIGNATURE = 16 << 10;
 const LARGEST_STATUS = 1 << 20;
 const SEGMENT = /^[A-Za-z0-9_-](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?$/;
-const LINK = 10;
-const PLAIN_FILE = 8;
+const MODES = { 0: "", 8: "", 10: "symlink", 4: "empty" };
 
 class Release {
-  constructor(faults) {
+  constructor() {
     this.files = new Map();
-    this.faults = faults;
+    this.faults = [];
+    this.listed = new Map();
     this.left = LARGEST_SUM;
   }
 
-  /* `chosen` is {files} of a chosen folder, or {zip}; `faults` is filled as they are found. */
-  static async open(chosen, faults) {
-    const release = new Release(faults);
-    if (chosen.zip) release.unzip(await readZip(chosen.zip));
-    else release.walk(chosen.files);
-    if (release.files.size > MOST_FILES) {
-      throw new Unchecked("it holds more than 10,000 files, or folders without end.");
-    }
-    if (!release.files.has(MANIFEST)) {
+  /* Find every file, read the list, and name all that is not as listed. `chosen` is {files} of a
+     folder, a dropped {folder}, or {zip}; `progress` is told of each file. */
+  async open(chosen, progress) {
+    if (chosen.zip) this.unzip(await readZip(chosen.zip));
+    else if (chosen.folder) await this.walk(chosen.folder, "");
+    else this.take(chosen.files);
+    if (!this.files.has(MANIFEST)) {
       throw new Unchecked(`there is no ${MANIFEST}, so this is no release.`);
     }
-    try {
-      release.manifest = await release.read(MANIFEST, LARGEST_LIST);
-    } catch (error) {
-      if (error instanceof Fault) release.fault(MANIFEST, "manifest");
-      throw new Unchecked(error.message);
+    this.manifest = await this.read(MANIFEST, LARGEST_LIST);
+    this.parse(latin(this.manifest));
+    for (const name of this.listed.keys()) if (!this.files.has(name)) this.fault(name, "missing");
+    let done = 0;
+    for (const name of this.files.keys()) {
+      const listed = this.listed.get(name);
+      const free = name === MANIFEST || name.startsWith(SIGNATURES);
+      if (!listed && !free) this.fault(name, "added");
+      if (listed && (await this.digest(name)) !== listed) this.fault(name, "changed");
+      done += 1;
+      await progress(done, this.files.size);
     }
-    release.listed = release.parse(latin(release.manifest));
-    if (release.listed.size > MOST_FILES) throw new Unchecked("it lists more than 10,000 files.");
-    return release;
   }
 
   fault(name, what) {
     this.faults.push([printable(name), what]);
   }
 
-  walk(files) {
+  add(name, kind, read) {
+    if (kind) this.fault(name, kind);
+    else if (this.files.has(name)) this.fault(name, "twin");
+    else if (!isTidy(name)) this.fault(name, "name");
+    else this.files.set(name, read);
+    if (this.files.size + this.faults.length > MOST_FILES) {
+      throw new Unchecked("it holds more than 10,000 files.");
+    }
+  }
+
+  take(files) {
     for (const file of files) {
-      const path = file.webkitRelativePath.split("/").slice(1).join("/");
-      this.files.set(path, () => part(file, 0, LARGEST_FILE + 1));
+      const name = file.webkitRelativePath.split("/").slice(1).join("/");
+      this.add(name, "", () => part(file, 0, LARGEST_FILE + 1));
     }
   }
 
+  async walk(folder, path) {
+    let empty = path !== "";
+    for await (const entry of folder.values()) {
+      empty = false;
+      const name = path + entry.name;
+      if (entry.kind === "directory") await this.walk(entry, `${name}/`);
+      else this.add(name, "", async () => part(await entry.getFile(), 0, LARGEST_FILE + 1));
+    }
+    if (empty) this.add(path, "empty");
+  }
+
+  /* A zip may hold everything below one folder. */
   unzip(entries) {
-    const paths = entries.map((entry) => entry.path);
-    const tops = paths.filter((path) => /^[^/]+\/MANIFEST\.sha256$/.test(path)).sort();
-    const top = paths.includes(MANIFEST) || !tops.length ? "" : tops[0].slice(0, -MANIFEST.length);
-    const folded = new Set();
+    const paths = entries.map(({ path }) => path);
+    const lists = paths.filter((path) => /^([^/]*\/)?MANIFEST\.sha256$/.test(path));
+    const [list = MANIFEST] = lists.sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
+    const top = list.slice(0, -MANIFEST.length);
     for (const { path, mode, read } of entries) {
-      const name = path.startsWith(top) ? path.slice(top.length) : "";
-      if (mode === LINK) this.fault(name || path, "symlink");
-      else if (!isTidy(path)) this.fault(path, "name");
-      else if (!name && path !== top) this.fault(path, "added");
-      else if (path.endsWith("/")) {
-        const full = paths.some((other) => other !== path && other.startsWith(path));
-        if (!full) this.fault(name, "empty");
-      } else if (mode !== 0 && mode !== PLAIN_FILE) this.fault(name, "special");
-      else if (folded.has(name.toLowerCase())) this.fault(name, "twin");
-      else {
-        folded.add(name.toLowerCase());
-        this.files.set(name, read);
-      }
+      const name = path.startsWith(top) ? path.slice(top.length) : `../${path}`;
+      const folder = path.endsWith("/") && isTidy(path.slice(0, -1));
+      const full = folder && paths.some((other) => other !== path && other.startsWith(path));
+      if (!full) this.add(name, folder ? "empty" : (MODES[mode] ?? "special"), read);
     }
   }
 
-  /* The digest of each path. The list has one form; any other is a fault. */
+  /* Fill in the digest of each path. The list has one form; any other is a fault. */
   parse(text) {
-    const listed = new Map();
-    for (const line of text.split("\n").slice(0, -1)) {
+    for (const line of text.split("\n")) {
       const found = /^([0-9a-f]{64}) {2}(.+)$/.exec(line);
-      if (found && isPlain(found[2])) listed.set(found[2], found[1]);
+      if (found && isPlain(found[2])) this.listed.set(found[2], found[1]);
     }
-    const names = [...listed.keys()].sort();
+    const names = [...this.listed.keys()].sort();
     const low = new Set(names.map((name) => name.toLowerCase()));
     const nested = [...low].some((name) => {
       const parts = name.split("/");
-      return parts.some((_, count) => count && low.has(parts.slice(0, count).join("/")));
+      return parts.some((_, count) => low.has(parts.slice(0, count).join("/")));
     });
-    const canonical = names.map((name) => `${listed.get(name)}  ${name}\n`).join("");
-    if (canonical !== text || low.size < names.length || nested || !names.length) {
+    const form = names.map((name) => `${this.listed.get(name)}  ${name}\n`).join("");
+    if (form !== text || !names.length || low.size < names.length || nested) {
       this.fault(MANIFEST, "manifest");
-    }
-    return listed;
-  }
-
-  /* Hash every listed file; name what changed, is missing or was added. */
-  async compare(progress) {
-    let done = 0;
-    for (const [name, listed] of this.listed) {
-      if (!this.files.has(name)) this.fault(name, "missing");
-      else if ((await this.digest(name)) !== listed) this.fault(name, "changed");
-      done += 1;
-      await progress(done, this.listed.size);
-    }
-    for (const name of this.files.keys()) {
-      if (!this.listed.has(name) && name !== MANIFEST && !name.startsWith(SIGNATURES)) {
-        this.fault(name, "added");
-      }
     }
   }
 
   async digest(name) {
-    try {
-      return await sha256(await this.read(name, LARGEST_FILE));
-    } catch (fault) {
-      if (fault instanceof Fault) return "";
-      throw fault;
-    }
+    return sha256(await this.read(name, LARGEST_FILE));
   }
 
-  /* A whole file, which may be at most `limit` bytes. */
+  /* A whole file, which may be at most `limit` bytes; one that its zip garbles is empty. */
   async read(name, limit = LARGEST_JSON) {
-    const bytes = await this.files.get(name)();
+    let bytes = new Uint8Array(0);
+    try {
+      bytes = await this.files.get(name)();
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      this.fault(name, "changed");
+    }
     this.left -= bytes.length;
     if (bytes.length > limit || this.left < 0) {
       throw new Unchecked(`${printable(name)} is larger than a release may hold.`);
@@ -140,9 +137,7 @@ function isPlain(name) {
   return parts.every((part) => SEGMENT.test(part)) && !ours && parts.length <= 20 && name.length <= 320;
 }
 
-/* Whether a zip entry's name is relative, goes nowhere else and holds no control character. */
+/* Whether a path is relative, goes nowhere else and holds no control character. */
 function isTidy(name) {
-  const parts = name.replace(/\/$/, "").split("/");
-  const odd = /[\p{C}\p{Z}\\:]/u.test(name.replaceAll(" ", ""));
-  return !odd && !parts.some((part) => ["", ".", ".."].includes(part));
+  return !/[\x00-\x1f\x7f-\x9f\\:]|(?:^|\/)\.{0,2}(?:\/|$)/.test(name);
 }

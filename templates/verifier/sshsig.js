@@ -74,7 +74,7 @@ function keyOf(blob) {
   const fields = new Fields(blob);
   const type = fields.word();
   if (type !== PLAIN_KEY && type !== SECURITY_KEY) {
-    throw new Unsupported(`made with a key of type '${printable(type.slice(0, 40))}'.`);
+    throw new Unsupported(`made with a key of type ${printable(type.slice(0, 40))}.`);
   }
   const point = fields.string();
   const application = type === SECURITY_KEY ? fields.string() : null;

@@ -24,24 +24,19 @@ class Trust {
     return trust;
   }
 
-  /* The state of a signature by the key `blob`, and the name that the signers file gives. */
+  /* {state, key, name}: of a good signature by `blob`; the name is the signers file's. */
   async judge(blob, namespace) {
     const key = await fingerprint(blob);
-    if (this.revoked.has(key)) return { state: "revoked", key, name: null };
-    let state = this.pins.has(key) ? "good" : "unknown";
-    for (const signer of this.signers) {
-      if (!equal(signer.key, blob)) continue;
-      let found = "";
-      if (signer.namespaces && !matches(namespace, signer.namespaces)) found = "refused";
-      else if (signer.after !== null && this.at < signer.after) found = "early";
-      else if (signer.before !== null && this.at > signer.before) found = "expired";
-      if (!found) {
-        const name = signer.principals.split(",")[0];
-        return { state: "good", key, name: /[*?!]/.test(name) ? null : printable(name) };
-      }
-      if (state === "unknown") state = found;
+    const states = new Map(this.pins.has(key) ? [["good", null]] : []);
+    for (const { key: signer, name, namespaces, after, before } of this.signers) {
+      let state = this.at > before ? "expired" : "good";
+      if (this.at < after) state = "early";
+      if (namespaces && !matches(namespace, namespaces)) state = "refused";
+      if (equal(signer, blob) && !states.has(state)) states.set(state, name);
     }
-    return { state, key, name: null };
+    if (this.revoked.has(key)) return { state: "revoked", key, name: null };
+    const state = ["good", "expired", "early", "refused"].find((each) => states.has(each));
+    return { state: state ?? "unknown", key, name: state === "good" ? states.get(state) : null };
   }
 }
 
@@ -76,11 +71,12 @@ function readSigner([line, number]) {
     throw new Misread("signers", `Line ${number} of the signers file cannot be read.`);
   }
   if (told.has("cert-authority")) return null;
+  const [name] = principals.replace(/^"|"$/g, "").split(",");
   return {
-    principals: principals.replace(/^"|"$/g, ""),
+    name: /[*?!]/.test(name) ? null : printable(name),
     namespaces: told.get("namespaces"),
-    after: told.has("valid-after") ? secondOf(told.get("valid-after")) : null,
-    before: told.has("valid-before") ? secondOf(told.get("valid-before")) : null,
+    after: told.has("valid-after") ? secondOf(told.get("valid-after")) : 0,
+    before: told.has("valid-before") ? secondOf(told.get("valid-before")) : Infinity,
     key: blob,
   };
 }

@@ -17,29 +17,27 @@ async function verdictOn(chosen, trust, status, progress) {
     faults: [], unchecked: [], author: ABSENT, reviewer: ABSENT, same_key: false, claims: 0,
     status: { state: "unknown", until: null, reason: null }, notes: [],
   };
+  const release = new Release();
   let doubt = "";
-  let faults = [];
   try {
-    const release = await Release.open(chosen, faults);
-    verdict.files = release.listed.size;
-    await release.compare(progress);
+    await release.open(chosen, progress);
     for (const role of ROLES) verdict[role] = await checkRole(release, role, trust, verdict.unchecked);
+    verdict.same_key = verdict.author.key !== null && verdict.author.key === verdict.reviewer.key;
     let about = null;
-    if (!faults.length) ({ about, claims: verdict.claims } = await checkContent(release));
+    if (!release.faults.length) ({ about, claims: verdict.claims } = await checkContent(release));
     if (about) verdict.release = about.get("release");
-    if (!faults.length) {
-      const found = await checkStatus(status, about, release, trust);
-      const { state, until, reason } = found;
-      verdict.status = { state, until, reason };
-      verdict.same_key = verdict.author.key !== null && verdict.author.key === verdict.reviewer.key;
-      verdict.notes = notesOn(verdict, release, found);
+    if (!release.faults.length) {
+      verdict.notes = notesOn(verdict, release);
+      verdict.status = await checkStatus(status, about, release, trust, verdict.notes);
       doubt = doubtOf(about, verdict);
     }
   } catch (error) {
-    if (!(error instanceof Unchecked)) throw error;
-    verdict.unchecked.push(error.message);
+    const unreadable = error instanceof DOMException;
+    if (!unreadable && !(error instanceof Unchecked)) throw error;
+    verdict.unchecked.push(unreadable ? `it cannot be read: ${error.message}` : error.message);
   }
-  faults = new Map(faults.sort().map(([file, what]) => [`${file}\n${what}`, { file, what }]));
+  verdict.files = release.listed.size;
+  const faults = new Map(release.faults.sort().map(([file, what]) => [`${file}\n${what}`, { file, what }]));
   verdict.faults = [...faults.values()];
   return Object.assign(verdict, conclusion(verdict, doubt));
 }
@@ -73,11 +71,11 @@ function doubtOf(about, { author: { state, key }, status }) {
     return match(`It is signed with key ${key}, and your ${says} that key is ${WHY[state]("author")}.`);
   }
   if (status.state !== "withdrawn") return "";
-  return `Files match their list and the signature holds, but the report was withdrawn on ${status.until}: ${status.reason}`;
+  return match(`The signature holds, but the report was withdrawn on ${status.until}: ${status.reason}`);
 }
 
 /* What is to be said beside the sentence. */
-function notesOn({ author, reviewer, same_key: sameKey }, release, status) {
+function notesOn({ author, reviewer, same_key: sameKey }, release) {
   const notes = [];
   const { state, key, name } = reviewer;
   if (state === "good") {
@@ -86,7 +84,7 @@ function notesOn({ author, reviewer, same_key: sameKey }, release, status) {
   } else if (state === "unknown") {
     notes.push("A reviewer's signature is there, by a key you have not pinned: anyone can make such a signature.");
   } else if (WHY[state]) {
-    notes.push(`A reviewer's signature is there, and it does not count: its key is ${WHY[state]("reviewer")}.`);
+    notes.push(`A reviewer's signature is there, and does not count: its key is ${WHY[state]("reviewer")}.`);
   }
   if (sameKey) {
     notes.push("Author and reviewer signed with the same key: this is one person's word, not two.");
@@ -98,13 +96,6 @@ function notesOn({ author, reviewer, same_key: sameKey }, release, status) {
     if (file.startsWith(SIGNATURES) && !known.includes(file)) {
       notes.push(`Not covered by the signature: ${printable(file)}`);
     }
-  }
-  if (status.state === "superseded") {
-    notes.push(`Superseded by ${status.by} on ${status.until}: ${status.reason}`);
-  } else if (status.state === "unknown") {
-    notes.push(`Status unknown after ${status.until}.`);
-  } else if (status.state === "current") {
-    notes.push(`Status list ${status.number} of ${status.until} does not name this report.`);
   }
   return notes;
 }
@@ -129,32 +120,41 @@ async function checkRole(release, role, trust, unchecked) {
 }
 
 /* What a signed status list says of the release, or how far the release's own knowledge reaches. */
-async function checkStatus(status, about, release, trust) {
-  const known = about.get("status_list") || new Map([["number", new Numeral("0")], ["date", about.get("date")]]);
-  if (!status) return { state: "unknown", until: known.get("date"), reason: null };
+async function checkStatus(status, about, release, trust, notes) {
+  const known = about.get("status_list") ?? new Map([["number", new Numeral("0")], ["date", about.get("date")]]);
+  if (!status) {
+    notes.push(`Status unknown after ${known.get("date")}.`);
+    return { state: "unknown", until: known.get("date"), reason: null };
+  }
   const namespace = "assay/report/status/v1";
+  let [key, number, date, entries] = [];
   try {
-    const key = await checkSignature(status.signature, status.list, namespace);
-    if ((await trust.judge(key, namespace)).state !== "good") {
-      throw new Unchecked("the status list is signed by a key you have not pinned.");
-    }
+    key = await checkSignature(status.signature, status.list, namespace);
     const list = parseJson(textOf(status.list) ?? "");
-    const [number, least] = [list, known].map((map) => Number(map.get("number").text));
-    if (list.get("schema") !== "assay/status/1") throw new Fault("another schema");
+    number = Number(list.get("number").text);
+    date = printable(list.get("date"));
     const manifest = await sha256(release.manifest);
-    const entries = list.get("releases").filter((entry) => entry.get("manifest") === manifest);
-    if (number < least) {
-      throw new Unchecked(`the status list is older (number ${number}) than the one this release knows (${least}).`);
-    }
-    if (!entries.length) return { state: "current", until: printable(list.get("date")), reason: null, number };
-    const worst = entries.find((entry) => entry.get("state") === "withdrawn") || entries[0];
-    if (entries.some((entry) => !["superseded", "withdrawn"].includes(entry.get("state")))) {
-      throw new Fault("another state");
-    }
-    const [until, reason, by] = ["date", "reason", "by"].map((name) => printable(String(worst.get(name))));
-    return { state: worst.get("state"), until, reason, by };
+    entries = list.get("releases").filter((entry) => entry.get("manifest") === manifest);
+    const states = ["superseded", "withdrawn"];
+    const strange = entries.some((entry) => !states.includes(entry.get("state")));
+    if (list.get("schema") !== "assay/status/1" || strange) refuse("another schema");
   } catch (error) {
     if (error instanceof Unchecked) throw error;
     throw new Unchecked("the status list is not one, or its signature does not hold.");
   }
+  if ((await trust.judge(key, namespace)).state !== "good") {
+    throw new Unchecked("the status list is signed by a key you have not pinned.");
+  }
+  const least = Number(known.get("number").text);
+  if (number < least) {
+    throw new Unchecked(`the status list is older (number ${number}) than the one this release knows (${least}).`);
+  }
+  const entry = entries.find((each) => each.get("state") === "withdrawn") ?? entries.at(-1);
+  if (!entry) {
+    notes.push(`Status list ${number} of ${date} does not name this report.`);
+    return { state: "current", until: date, reason: null };
+  }
+  const [state, until, reason, by] = ["state", "date", "reason", "by"].map((part) => printable(String(entry.get(part))));
+  if (state === "superseded") notes.push(`Superseded by ${by} on ${until}: ${reason}`);
+  return { state, until, reason };
 }

@@ -7,36 +7,39 @@ const DEFLATED = 8;
 /* The entries of a zip: {path, mode, read}. `read` gives the bytes, or a Fault when the entry is
    not what the directory says of it. A zip that cannot be read at all is Unchecked. */
 async function readZip(file) {
-  const unreadable = (why) => {
-    throw new Unchecked(`it is neither a folder nor a zip that can be read: ${why}`);
+  const unreadable = () => {
+    throw new Unchecked("it is neither a folder nor a zip that can be read.");
   };
   const tail = await part(file, Math.max(0, file.size - 65557), file.size);
   const end = latin(tail).lastIndexOf("PK\x05\x06");
-  if (end < 0 || tail.length < end + 22) unreadable("its directory is not there");
+  if (end < 0 || tail.length < end + 22) unreadable();
   const view = viewOf(tail, end);
   const count = view.getUint16(10, true);
   const size = view.getUint32(12, true);
   const start = view.getUint32(16, true);
   const directoryEnd = file.size - tail.length + end;
-  if (count > MOST_FILES || size > 8 << 20) unreadable("its directory is larger than a release needs");
+  if (size > LARGEST_LIST) throw new Unchecked("it is a zip with a larger directory than a release needs.");
   if (
     view.getUint32(4, true) || view.getUint16(8, true) !== count || start + size !== directoryEnd
     || end + 22 + view.getUint16(20, true) !== tail.length
   ) {
-    unreadable("its directory does not add up");
+    unreadable();
   }
   const directory = await part(file, start, directoryEnd);
   const entries = [];
   let at = 0;
   for (let number = 0; number < count; number += 1) {
     const entry = directoryEntry(directory, at);
-    if (!entry) unreadable("its directory is broken");
+    if (!entry) unreadable();
+    if (entry.flags & 1 || ![STORED, DEFLATED].includes(entry.method)) {
+      throw new Unchecked(`${printable(entry.path)} is packed in a way that a release never is.`);
+    }
     entries.push(entry);
     at = entry.next;
   }
-  if (at !== size) unreadable("its directory does not add up");
+  if (at !== size) unreadable();
   const order = [...entries].sort((a, b) => a.offset - b.offset);
-  if (order.length && order[0].offset) unreadable("it does not begin with its first entry");
+  if (order.length && order[0].offset) unreadable();
   order.forEach((entry, index) => {
     const limit = index + 1 < order.length ? order[index + 1].offset : start;
     entry.read = () => unpack(file, entry, limit);
@@ -65,12 +68,7 @@ function directoryEntry(directory, at) {
 }
 
 async function unpack(file, entry, limit) {
-  const shown = printable(entry.path);
-  if (entry.flags & 0x2041) throw new Unchecked(`${shown} cannot be read: it is encrypted`);
-  if (entry.size > LARGEST_FILE) throw new Unchecked(`${shown} is larger than a release may hold.`);
-  if (entry.method !== STORED && entry.method !== DEFLATED) {
-    throw new Unchecked(`${shown} cannot be read: it is packed in a way not known here`);
-  }
+  if (entry.size > LARGEST_FILE) throw new Unchecked(`${printable(entry.path)} is larger than a release may hold.`);
   const header = await part(file, entry.offset, entry.offset + 30);
   if (header.length < 30) refuse("an entry without its header");
   const view = viewOf(header, 0);
@@ -125,9 +123,5 @@ function crc32(bytes) {
 }
 
 async function part(file, from, to) {
-  try {
-    return new Uint8Array(await file.slice(from, to).arrayBuffer());
-  } catch {
-    throw new Unchecked(`${printable(file.name)} cannot be read: it is not as it was when chosen.`);
-  }
+  return new Uint8Array(await file.slice(from, to).arrayBuffer());
 }
