@@ -48,7 +48,7 @@ class Quantity {
 
 /* A number as whole · 10^scale. */
 function decimal(value) {
-  if (!(value instanceof Numeral)) refuse("not a number");
+  if (!(value instanceof Numeral) || value.text.length > 400) refuse("not a number");
   const text = value.exact ? value.text : String(Number(value.text));
   const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);
   if (!parts) refuse("not a finite number");

@@ -3,12 +3,12 @@
 const SCALE = [["mismatch", "Mismatch"], ["unchecked", "Could not check"], ["untrusted", "Not trusted"], ["trusted", "Trusted"]];
 const STATES = {
   absent: "none",
-  good: "holds; you pinned its key",
-  unknown: "holds; you have not pinned its key",
-  expired: "holds; its key has expired",
-  early: "holds; its key is not yet valid",
-  revoked: "holds; its key is revoked",
-  refused: "holds; its key may not sign as this",
+  good: "holds for the list; you pinned its key",
+  unknown: "holds for the list; you have not pinned its key",
+  expired: "holds for the list; its key has expired",
+  early: "holds for the list; its key is not yet valid",
+  revoked: "holds for the list; its key is revoked",
+  refused: "holds for the list; its key may not sign as this",
   bad: "does not hold",
   unsupported: "by a kind of key that is not checked here",
 };
@@ -33,17 +33,20 @@ const form = byId("form");
 const verdictBox = byId("verdict");
 let chosen = null;
 let busy = false;
+let edits = 0;
 
 form.reset();
 byId("folder").addEventListener("change", ({ target }) => {
   const files = [...target.files];
-  const words = `${printable(files[0]?.webkitRelativePath.split("/")[0] ?? "")}: ${counted(files.length, "file")} chosen.`;
-  if (files.length) choose(() => ({ files: [...target.files] }), words, "zip");
+  if (!files.length) return;
+  const [folder] = files[0].webkitRelativePath.split("/");
+  const words = `${printable(folder)}: ${counted(files.length, "file")} chosen.`;
+  choose(() => ({ files: [...target.files] }), words, "zip");
 });
 byId("zip").addEventListener("change", ({ target }) => {
   if (target.files.length) chooseZip(() => ({ zip: target.files[0] }), "folder");
 });
-for (const kind of ["input", "change"]) form.addEventListener(kind, () => (verdictBox.hidden = true));
+for (const kind of ["input", "change"]) form.addEventListener(kind, edited);
 for (const kind of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(kind, (event) => {
     event.preventDefault();
@@ -56,7 +59,7 @@ document.addEventListener("drop", async ({ dataTransfer: { items, files } }) => 
   const handle = await (folder && items[0].getAsFileSystemHandle?.());
   if (!zip) return;
   byId("folder").value = byId("zip").value = "";
-  verdictBox.hidden = true;
+  edited();
   if (handle) choose(() => ({ folder: handle }), `${printable(handle.name)}: a folder dropped.`);
   else if (!folder) chooseZip(() => ({ zip }));
   else complain("folder", "This browser cannot read a dropped folder. Choose it with this button.");
@@ -75,6 +78,12 @@ form.addEventListener("submit", async (event) => {
   busy = false;
 });
 
+/* A verdict does not stand beside anything but what it was about. */
+function edited() {
+  edits += 1;
+  verdictBox.hidden = true;
+}
+
 /* `what` is asked when the check begins: a file chosen again may have changed since. */
 function choose(what, words, other) {
   if (other) byId(other).value = "";
@@ -91,6 +100,9 @@ async function check() {
   for (const old of document.querySelectorAll(".error")) old.remove();
   for (const field of document.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
   verdictBox.hidden = true;
+  if (!globalThis.crypto?.subtle || !globalThis.DecompressionStream) {
+    throw new Misread("check", "Could not check: this browser lacks a needed function.");
+  }
   if (!chosen) throw new Misread("folder", "Choose a release first: its folder or its zip.");
   const day = byId("at").value.replaceAll("-", "");
   const trust = await Trust.read({
@@ -104,15 +116,16 @@ async function check() {
   const bar = byId("progress");
   bar.hidden = false;
   let painted = performance.now();
-  const release = chosen();
+  const [release, begun] = [chosen(), edits];
   const verdict = await verdictOn(release, trust, status, async (done, all) => {
     [bar.value, bar.max] = [done, all];
     if (performance.now() - painted < 50) return;
     await new Promise((resume) => setTimeout(resume));
     painted = performance.now();
   });
-  byId("live").textContent = "";
-  show(verdict, release);
+  const same = edits === begun;
+  byId("live").textContent = same ? "" : "Something was changed meanwhile. Check again.";
+  if (same) show(verdict, release);
 }
 
 async function ownText(field) {
@@ -147,8 +160,10 @@ async function ownBytes(field, file, limit) {
 function complain(field, message) {
   const input = byId(field);
   input.closest("details")?.setAttribute("open", "");
-  input.setAttribute("aria-invalid", "true");
-  input.after(make("p", { className: "error", role: "alert" }, message));
+  const told = make("p", { className: "error", role: "alert", id: `${field}-error` }, message);
+  if (field !== "check") input.setAttribute("aria-invalid", "true");
+  input.setAttribute("aria-errormessage", told.id);
+  input.after(told);
   input.focus();
 }
 

@@ -83,10 +83,12 @@ class Release {
     const lists = paths.filter((path) => /^([^/]*\/)?MANIFEST\.sha256$/.test(path));
     const [list = MANIFEST] = lists.sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
     const top = list.slice(0, -MANIFEST.length);
+    const sorted = [...new Set(paths)].sort();
+    const next = new Map(sorted.map((path, index) => [path, sorted[index + 1] ?? ""]));
     for (const { path, mode, read } of entries) {
       const name = path.startsWith(top) ? path.slice(top.length) : `../${path}`;
       const folder = path.endsWith("/") && isTidy(path.slice(0, -1));
-      const full = folder && paths.some((other) => other !== path && other.startsWith(path));
+      const full = folder && next.get(path).startsWith(path);
       if (!full) this.add(name, folder ? "empty" : (MODES[mode] ?? "special"), read);
     }
   }

@@ -34,7 +34,7 @@ def drop(reader: Any, place: Path) -> None:
     data = {"items": [], "files": [str(place)], "dragOperationsMask": 1}
     for step in ("dragEnter", "dragOver", "drop"):
         wire.send("Input.dispatchDragEvent", {"type": step, "x": 300, "y": 300, "data": data})
-    reader.page.wait_for_function("chosen !== null")
+    reader.page.wait_for_selector("#chosen:has-text('tiny-1')")
     wire.detach()
 
 
@@ -85,46 +85,46 @@ STATES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("state", STATES)
 def test_axe_has_nothing_to_say_and_nothing_scrolls_sideways(new_reader, sealed, release, state):
-    opened = new_reader(**STATES[state])
+    reader = new_reader(**STATES[state])
     found = []
     write(release, {f"added/{'long-' * 30}{n}": b"" for n in range(3)})
 
     def look(where: str) -> None:
-        for violation in Axe().run(opened.page).response["violations"]:
+        for violation in Axe().run(reader.page).response["violations"]:
             nodes = [node["html"][:120] for node in violation["nodes"][:3]]
             found.append(f"{where}: {violation['id']}: {violation['help']} {nodes}")
         root = "document.documentElement"
-        if opened.page.evaluate(f"{root}.scrollWidth > {root}.clientWidth"):
+        if reader.page.evaluate(f"{root}.scrollWidth > {root}.clientWidth"):
             found.append(f"{where}: scrolls sideways")
 
     look("opened")
-    opened.verdict(sealed)
+    reader.verdict(sealed)
     look("trusted")
-    opened.verdict(sealed, pin="")
+    reader.verdict(sealed, pin="")
     look("untrusted")
-    opened.verdict(release)
+    reader.verdict(release)
     look("mismatch")
-    opened.page.fill("#pin", "my key")
-    opened.page.click("#check")
-    opened.page.wait_for_selector(".error")
+    reader.page.fill("#pin", "my key")
+    reader.page.click("#check")
+    reader.page.wait_for_selector(".error")
     look("a mistyped key")
 
     assert found == []
 
 
 def test_the_keyboard_is_enough_and_the_verdict_takes_the_focus(new_reader, sealed):
-    opened = new_reader()
-    page = opened.page
+    reader = new_reader()
+    page = reader.page
     stops = []
     for _ in range(5):
         page.keyboard.press("Tab")
         stops.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
     assert stops == ["folder", "zip", "pin", "SUMMARY", "check"]
 
-    opened.choose(sealed)
+    reader.choose(sealed)
     assert page.inner_text("#chosen") == "tiny-1: 8 files chosen."
     page.focus("#pin")
-    page.keyboard.type(opened.pin)
+    page.keyboard.type(reader.pin)
     page.focus("#check")
     page.keyboard.press("Enter")
     page.wait_for_selector("#verdict:not([hidden])")
@@ -135,14 +135,14 @@ def test_the_keyboard_is_enough_and_the_verdict_takes_the_focus(new_reader, seal
 
 
 def test_a_mistake_of_the_readers_is_told_beside_its_field(new_reader, sealed):
-    opened = new_reader()
-    page = opened.page
+    reader = new_reader()
+    page = reader.page
 
     page.click("#check")
     assert page.inner_text(".error") == "Choose a release first: its folder or its zip."
     assert page.evaluate("document.activeElement.id") == "folder"
 
-    opened.choose(sealed)
+    reader.choose(sealed)
     page.fill("#pin", "SHA256:short")
     page.click("#check")
     page.wait_for_selector("#pin[aria-invalid]")
@@ -150,21 +150,48 @@ def test_a_mistake_of_the_readers_is_told_beside_its_field(new_reader, sealed):
     assert page.locator("#verdict").is_hidden()
 
 
+def test_a_browser_without_a_needed_function_is_told_so(new_reader, sealed):
+    reader = new_reader()
+    reader.page.evaluate("delete globalThis.DecompressionStream")
+    reader.choose(sealed)
+
+    reader.check()
+
+    assert reader.page.inner_text(".error") == (
+        "Could not check: this browser lacks a needed function."
+    )
+
+
+def test_what_is_changed_during_a_check_gets_no_verdict(new_reader, sealed):
+    reader = new_reader()
+    reader.choose(sealed)
+    reader.page.evaluate("""() => {
+      const first = verdictOn;
+      verdictOn = (...all) => first(...all).finally(() => byId("pin").dispatchEvent(
+        new Event("input", { bubbles: true })));
+    }""")
+
+    reader.page.click("#check")
+    reader.page.wait_for_selector("#live:has-text('Check again')", state="attached")
+
+    assert reader.page.locator("#verdict").is_hidden()
+
+
 def test_a_verdict_goes_when_what_it_was_about_changes(new_reader, sealed):
-    opened = new_reader()
-    opened.verdict(sealed)
+    reader = new_reader()
+    reader.verdict(sealed)
 
-    opened.page.fill("#pin", "")
+    reader.page.fill("#pin", "")
 
-    assert opened.page.locator("#verdict").is_hidden()
+    assert reader.page.locator("#verdict").is_hidden()
 
 
 def test_the_verdict_can_be_kept(new_reader, sealed, tmp_path):
-    opened = new_reader()
-    shown = opened.verdict(sealed)
+    reader = new_reader()
+    shown = reader.verdict(sealed)
 
-    with opened.page.expect_download() as caught:
-        opened.page.get_by_role("button", name="Save the verdict").click()
+    with reader.page.expect_download() as caught:
+        reader.page.get_by_role("button", name="Save the verdict").click()
     caught.value.save_as(tmp_path / "verdict.json")
 
     assert caught.value.suggested_filename == "verdict-tiny-1.json"

@@ -83,6 +83,17 @@ def test_a_zip_bomb_stops_where_it_lies(reader, sealed, tmp_path):
     assert time.monotonic() - started < 20
 
 
+def test_a_zip_of_folders_without_end_takes_bounded_time(reader, sealed, tmp_path):
+    folders = [(f"tiny-1/{n:05}/", b"") for n in range(30_000)]
+    place = hostile(tmp_path / "many.zip", [*in_release(sealed), *folders])
+
+    started = time.monotonic()
+    verdict = reader.verdict(place)
+
+    assert verdict["exit"] in (10, 12)
+    assert time.monotonic() - started < 10
+
+
 BROKEN_ZIPS = {
     "not a zip": lambda _: b"GIF89a" * 50,
     "nothing": lambda _: b"",
