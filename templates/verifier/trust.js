@@ -31,7 +31,7 @@ class Trust {
     for (const { key: signer, name, namespaces, after, before } of this.signers) {
       let state = this.at > before ? "expired" : "good";
       if (this.at < after) state = "early";
-      if (namespaces && !matches(namespace, namespaces)) state = "refused";
+      if (namespaces !== undefined && !matches(namespace, namespaces)) state = "refused";
       if (equal(signer, blob) && !states.has(state)) states.set(state, name);
     }
     if (this.revoked.has(key)) return { state: "revoked", key, name: null };
@@ -62,7 +62,7 @@ function readSigner([line, number]) {
   const [, principals, options = "", , key] = SIGNER.exec(line) || [];
   const written = [...options.matchAll(/([A-Za-z-]+)(?:="([^"]*)")?(?:,|$)/g)];
   const told = new Map(written.map(([, name, value]) => [name.toLowerCase(), value]));
-  const whole = written.map(([, name, value]) => (value ? `${name}="${value}"` : name)).join(",");
+  const whole = written.map(([, name, value]) => (value === undefined ? name : `${name}="${value}"`)).join(",");
   const blob = key && fromBase64(key);
   if (
     !principals || !blob || whole !== options || told.size < written.length

@@ -180,6 +180,7 @@ def test_a_signers_file_gives_names_and_windows(reader, sealed, key, tmp_path):
     assert good["exit"] == 0
     assert "Signed by lab@example.com with key" in good["sentence"]
     assert judged('namespaces="git"')["author"]["state"] == "refused"
+    assert judged('namespaces=""')["author"]["state"] == "refused"
     assert judged('valid-before="20260101"')["author"]["state"] == "expired"
     assert judged('valid-after="20270101"')["author"]["state"] == "early"
 
