@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.archive.releases import small_release, write, write_release, zipped
+from tests.archive.verifier.releases import small_release, write, write_release, zipped
 
 pytestmark = pytest.mark.browser
 

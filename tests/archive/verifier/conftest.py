@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from report.archive import verifier
-from tests.archive.releases import Key, copied, small_release, write_release
+from tests.archive.verifier.releases import Key, copied, small_release, write_release
 from tests.conftest import PROJECT
 from tests.pages.conftest import CHROMIUM, QUIET
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.archive.conftest import Reader
-from tests.archive.releases import AUTHOR
+from tests.archive.verifier.conftest import Reader
+from tests.archive.verifier.releases import AUTHOR
 
 pytestmark = pytest.mark.browser
 

@@ -11,8 +11,16 @@ import pytest
 
 from report.archive import verifier
 from report.errors import ContentFault
-from tests.archive.conftest import TEMPLATES
-from tests.archive.releases import STATUS, Key, listed, small_release, write, write_release, zipped
+from tests.archive.verifier.conftest import TEMPLATES
+from tests.archive.verifier.releases import (
+    STATUS,
+    Key,
+    listed,
+    small_release,
+    write,
+    write_release,
+    zipped,
+)
 from tests.conftest import PROJECT
 
 pytestmark = pytest.mark.browser
