@@ -1,0 +1,107 @@
+/* Whom the reader trusts: fingerprints, a signers file as OpenSSH has it, revoked keys, a day.
+   What cannot be read here is the reader's own mistake: a Misread, told beside its field. */
+
+class Misread extends Error {
+  constructor(field, message) {
+    super(message);
+    this.field = field;
+  }
+}
+
+const SIGNER = /^("[^"]*"|[^\s"]+)\s+(?:((?:[^\s"]|"[^"]*")+)\s+)??((?:ssh|sk|ecdsa)-[a-z0-9@.-]+)\s+([A-Za-z0-9+/]+={0,2})(?:\s.*)?$/;
+const KEY_LINE = /^(?:ssh|sk)-[a-z0-9@.-]+ ([A-Za-z0-9+/]+={0,2})(?: .*)?$/;
+const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/;
+const SIGNER_OPTIONS = ["namespaces", "valid-after", "valid-before", "cert-authority"];
+
+class Trust {
+  /* Texts of the fields `pins`, `signers`, `revoked`; `at` in seconds since 1970. */
+  static async read({ pins, signers, revoked, at }) {
+    const trust = new Trust();
+    trust.at = at;
+    trust.signers = linesOf(signers).map(readSigner).filter(Boolean);
+    trust.pins = await fingerprints(pins, "pin", "Neither a fingerprint (SHA256:…) nor a public key");
+    trust.revoked = await fingerprints(revoked, "revoked", "Neither a fingerprint nor a public key");
+    return trust;
+  }
+
+  /* {state, key, name}: of a good signature by `blob`; the name is the signers file's. */
+  async judge(blob, namespace) {
+    const key = await fingerprint(blob);
+    const states = new Map(this.pins.has(key) ? [["good", null]] : []);
+    for (const { key: signer, name, namespaces, after, before } of this.signers) {
+      let state = this.at > before ? "expired" : "good";
+      if (this.at < after) state = "early";
+      if (namespaces !== undefined && !matches(namespace, namespaces)) state = "refused";
+      if (equal(signer, blob) && !states.has(state)) states.set(state, name);
+    }
+    if (this.revoked.has(key)) return { state: "revoked", key, name: null };
+    const state = ["good", "expired", "early", "refused"].find((each) => states.has(each));
+    return { state: state ?? "unknown", key, name: state === "good" ? states.get(state) : null };
+  }
+}
+
+/* The lines that say something, numbered. */
+function linesOf(text) {
+  const lines = text.split(/\r\n|\r|\n/).map((line, index) => [line.trim(), index + 1]);
+  return lines.filter(([line]) => line && !line.startsWith("#"));
+}
+
+async function fingerprints(text, field, complaint) {
+  const found = new Set();
+  for (const [line, number] of linesOf(text)) {
+    const key = KEY_LINE.exec(line);
+    const blob = key && fromBase64(key[1]);
+    if (!blob && !FINGERPRINT.test(line)) throw new Misread(field, `${complaint}: line ${number}.`);
+    found.add(blob ? await fingerprint(blob) : line);
+  }
+  return found;
+}
+
+/* One line of a signers file; null for an authority, which is not supported. */
+function readSigner([line, number]) {
+  const [, principals, options = "", , key] = SIGNER.exec(line) || [];
+  const written = [...options.matchAll(/([A-Za-z-]+)(?:="([^"]*)")?(?:,|$)/g)];
+  const told = new Map(written.map(([, name, value]) => [name.toLowerCase(), value]));
+  const whole = written.map(([, name, value]) => (value === undefined ? name : `${name}="${value}"`)).join(",");
+  const blob = key && fromBase64(key);
+  if (
+    !principals || !blob || whole !== options || told.size < written.length
+    || [...told.keys()].some((name) => !SIGNER_OPTIONS.includes(name))
+  ) {
+    throw new Misread("signers", `Line ${number} of the signers file cannot be read.`);
+  }
+  if (told.has("cert-authority")) return null;
+  const [name] = principals.replace(/^"|"$/g, "").split(",");
+  return {
+    name: /[*?!]/.test(name) ? null : printable(name),
+    namespaces: told.get("namespaces"),
+    after: told.has("valid-after") ? secondOf(told.get("valid-after")) : 0,
+    before: told.has("valid-before") ? secondOf(told.get("valid-before")) : Infinity,
+    key: blob,
+  };
+}
+
+/* A time as OpenSSH writes it, YYYYMMDD[HHMM[SS]] in local time, or in UTC with a Z. */
+function secondOf(text = "") {
+  const found = /^(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?(Z?)$/.exec(text);
+  if (found) {
+    const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part) => Number(part || 0));
+    const date = new Date(Date.UTC(year, month - 1, day, hour, minute, second));
+    const real = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+    const local = new Date(year, month - 1, day, hour, minute, second);
+    if (real && hour < 24 && minute < 60 && second < 60) return (found[7] ? date : local) / 1000;
+  }
+  throw new Misread("signers", `'${printable(text)}' is no day; write it as 20260131.`);
+}
+
+/* OpenSSH's pattern list: commas, * and ?, and a ! that refuses. */
+function matches(text, patterns) {
+  let found = false;
+  for (const pattern of patterns.split(",")) {
+    const plain = pattern.replace(/^!+/, "").replace(/[.+^${}()|[\]\\/-]/g, "\\$&");
+    if (!new RegExp(`^${plain.replaceAll("*", ".*").replaceAll("?", ".")}$`, "s").test(text)) continue;
+    if (pattern.startsWith("!")) return false;
+    found = true;
+  }
+  return found;
+}
