@@ -222,10 +222,14 @@ def sign(options: Namespace, voice: Voice) -> int:
 
 
 def verify(options: Namespace, _: Voice) -> int:
-    """Check a release: its files, who signed, every number. Exit codes 0, 10, 11, 12."""
-    from report.archive.verify import main as say_verdict
+    """Check a release, folder or zip: files, signers, numbers. Exit codes 0, 10, 11, 12."""
+    from report.archive import unzip
+    from report.archive.status import knowledge
+    from report.archive.verify import answer
+    from report.command_line import usage
 
-    return say_verdict(options.rest)
+    known = knowledge(options.status) if options.status else None
+    return answer(options, usage, unzip.find, known)
 
 
 def rebuild(options: Namespace, voice: Voice) -> int:

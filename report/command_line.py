@@ -102,8 +102,6 @@ def read_arguments(
         _add_options(name, added.add_argument)
 
     given = list(arguments)
-    if given[:1] == ["verify"] and not {"-h", "--help"} & set(given):
-        return by_name["verify"], argparse.Namespace(json=False, rest=given[1:])
     if not given or given[0] not in (*by_name, "-h", "--help"):
         given.insert(0, "build")
     options, rest = parser.parse_known_args(given)
@@ -186,6 +184,7 @@ def _add_release_options(command: str, add: Callable[..., object]) -> None:
             from report.archive.verify import add_options  # noqa: PLC0415 (it also stands alone)
 
             add_options(add)
+            add("--status", default="", metavar="FILE", help="a status list, with FILE.sig")
         case "rebuild":
             add("release", type=_place, metavar="RELEASE", help="a folder; the code in it will run")
         case "compare":

@@ -16,6 +16,7 @@ from typing import Any
 
 from report.archive.release import SIGNATURES, about, installed, opened
 from report.archive.verify import Release
+from report.archive.verify import folder as contents
 from report.errors import Fault, SealBroken, raise_if_any
 
 _DERIVED = ("MANIFEST.sha256", "ro-crate-metadata.json", "release.json")
@@ -65,7 +66,7 @@ def build_again(release: Release, told: Mapping[str, Any], scratch: Path) -> dic
             hint="\n".join(differences(told["builder"])),
         )
     made = Release()
-    made.open(os.fspath(scratch / "out" / told["release"]))
+    made.open(contents(os.fspath(scratch / "out" / told["release"])))
     return {path: made.read(path) for path in made.files}
 
 

@@ -30,6 +30,7 @@ from typing import Any
 from report.archive import manifest, rocrate
 from report.archive.bundle import pack
 from report.archive.verify import MANIFEST, Release, Unchecked
+from report.archive.verify import folder as contents
 from report.content import Content, DecisionReport
 from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_mean, raise_if_any
 from report.evidence import Evidence
@@ -294,7 +295,7 @@ def opened(folder: Path) -> Release:
     """The release in `folder`, each file as its list says, or `SealBroken` with every fault."""
     release = Release()
     try:
-        release.open(os.fspath(folder))
+        release.open(contents(os.fspath(folder)))
     except Unchecked as trouble:
         raise SealBroken(f"{folder} cannot be used as a release: {trouble}") from None
     faults = [Fault(where=f"{folder}/{name}", found=what) for name, what in sorted(release.faults)]

@@ -9,14 +9,25 @@ from dataclasses import dataclass
 from datetime import date as day
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from report.archive.release import about, as_json, opened
 from report.archive.seal import ssh_sign
-from report.archive.verify import NAMESPACE, check_signature, parse_json
+from report.archive.verify import (
+    NAMESPACE,
+    Release,
+    Trust,
+    Unchecked,
+    check_signature,
+    parse_json,
+    printable,
+    read_plain,
+)
 from report.errors import ContentFault, UsageFault
 
 SCHEMA = "assay/status/1"
+LIMIT = 1 << 20
+"""In bytes: how long a list may be, so that reading one takes no time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +39,59 @@ class Change:
     date: str
     by: str
     """The release that takes the place of a superseded one; empty for a withdrawn one."""
+
+
+class Knowledge(Protocol):
+    """What a reader of a release learns of its status: state, until when, and the reason."""
+
+    def __call__(
+        self, about: Any, release: Release, trust: Trust, notes: list[str]
+    ) -> dict[str, Any]: ...
+
+
+def knowledge(place: str) -> Knowledge:
+    """What the list at `place` tells of any release, once its signature holds."""
+
+    def known(about: Any, release: Release, trust: Trust, notes: list[str]) -> dict[str, Any]:
+        namespace = NAMESPACE.format("status")
+        try:
+            text, signature = (read_plain(f"{place}{end}", LIMIT) for end in ("", ".sig"))
+            key = check_signature(signature, text, namespace)
+            number, day_of_list, entries = _entries(text, sha256(release.manifest).hexdigest())
+        except OSError as error:
+            raise Unchecked(f"{printable(place)} cannot be read: {error.strerror}") from None
+        except (ValueError, KeyError, TypeError, NotImplementedError):
+            raise Unchecked("the status list is not one, or its signature does not hold.") from None
+        if trust.judge(key, namespace)["state"] != "good":
+            raise Unchecked("the status list is signed by a key you have not pinned.")
+        least = (about["status_list"] or {"number": 0})["number"]
+        if number < least:
+            than = f"the one this release knows ({least})"
+            raise Unchecked(f"the status list is older (number {number}) than {than}.")
+        if not entries:
+            notes.append(f"Status list {number} of {day_of_list} does not name this report.")
+            return {"state": "current", "until": day_of_list, "reason": None}
+        worst = ([entry for entry in entries if entry["state"] == "withdrawn"] or entries)[-1]
+        if worst["state"] == "superseded":
+            notes.append("Superseded by {by} on {date}: {reason}".format(**worst))
+        return {"state": worst["state"], "until": worst["date"], "reason": worst["reason"]}
+
+    return known
+
+
+def _entries(text: bytes, manifest: str) -> tuple[int, str, list[dict[str, str]]]:
+    """The number and the date of a list, and what it says of one release."""
+    told = parse_json(text)
+    if told["schema"] != SCHEMA or type(told["number"]) is not int or len(text) > LIMIT:
+        raise ValueError("another schema")
+    entries = [
+        {name: printable(str(entry[name])) for name in ("state", "date", "reason", "by")}
+        for entry in told["releases"]
+        if entry["manifest"] == manifest
+    ]
+    if {entry["state"] for entry in entries} - {"superseded", "withdrawn"}:
+        raise ValueError("a state that nobody defined")
+    return told["number"], printable(told["date"]), entries
 
 
 def declare(place: Path, folder: Path, change: Change, key: Path) -> int:

@@ -17,118 +17,117 @@ import json
 import os
 import re
 import stat
-import struct
 import sys
-import zipfile
-import zlib
-from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections import Counter
 from datetime import datetime, timezone
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fnmatch import fnmatchcase
 from functools import partial
-from typing import IO, Any
+from itertools import islice
+from typing import Any
 
 MANIFEST, ROLES, NAMESPACE = "MANIFEST.sha256", ("author", "reviewer"), "assay/report/{}/v1"
 MAX_FILES, MAX_FILE, MAX_TOTAL = 10_000, 256 << 20, 1 << 30
 MAX_LIST, MAX_TEXT, MAX_SIGNATURE = 4 << 20, 64 << 20, 16 << 10
 TIERS = {0: "trusted", 10: "mismatch", 11: "untrusted", 12: "unchecked"}
-WORDS = {"early": "not yet valid", "expired": "expired", "refused": "not allowed to sign as {role}"}
 TRUSTED = (
-    "All {files} listed files match, no unlisted files. Signed {by}with key {key} which you pinned."
-    " Not shown: that the measurements are right, that this is the latest report, or when it was"
-    " signed."
+    "All {} listed files match, no unlisted files. Signed {} which you pinned. Not shown: that the"
+    " measurements are right, that this is the latest report, or when it was signed."
 )
+MISMATCH = "Mismatch: {} of this release's {} not as the list says. Do not rely on it."
 DRAFT = "The report is a DRAFT: facts are missing, and no signature vouches for it."
-UNSIGNED = "The list is not signed: anyone can make such a list."
-UNKNOWN = "{} signed by a key you have not pinned: anyone can make such a signature."
-DOUBTED = "It is signed with key {key}, and your {list} says that key is {word}."
 WITHDRAWN = "The signature holds, but the report was withdrawn on {until}: {reason}"
 ONE_KEY = "Author and reviewer signed with the same key: this is one person's word, not two."
-
-BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError)
-
-Signer = namedtuple("Signer", "name namespaces after before key")
-Quantity = namedtuple("Quantity", "amount unit")
+STRANGE = "by a key you have not pinned: anyone can make such a signature."
+DOUBTED = "It is signed with key {key}, and your signers file says that key is "
+UNCOUNTED = "A reviewer's signature is there, and does not count: its key is "
+SAID = {
+    "author absent": "The list is not signed: anyone can make such a list.",
+    "author unknown": f"The list is signed {STRANGE}",
+    "author revoked": DOUBTED.replace("signers file", "list of revoked keys") + "revoked.",
+    "author early": f"{DOUBTED}not yet valid.",
+    "author expired": f"{DOUBTED}expired.",
+    "author refused": f"{DOUBTED}not allowed to sign as author.",
+    "reviewer good": "Reviewed {by} which you pinned.",
+    "reviewer unknown": f"A reviewer's signature is there, {STRANGE}",
+    "reviewer revoked": f"{UNCOUNTED}revoked.",
+    "reviewer early": f"{UNCOUNTED}not yet valid.",
+    "reviewer expired": f"{UNCOUNTED}expired.",
+    "reviewer refused": f"{UNCOUNTED}not allowed to sign as reviewer.",
+}
 
 
 class Unchecked(Exception):
     """What keeps a release from being checked."""
 
 
-def verify(place: str, trust: Trust, status: str = "") -> dict[str, Any]:
-    """The verdict on the folder or zip at `place`: what --json prints."""
+def verify(place: str, trust: Trust, find: Any = None, status: Any = None) -> dict[str, Any]:
+    """The verdict on a folder; `find` reads from elsewhere, and `status` knows a status list."""
     release, claims, doubt = Release(), 0, ""
     about: dict[str, Any] = {}
-    signed = {role: {"state": "absent", "key": None, "name": None} for role in ROLES}
-    known: dict[str, Any] = {"state": "unknown", "until": None, "reason": None}
+    author, reviewer = (signed("absent") for _ in ROLES)
+    known = {"state": "unknown", "until": None, "reason": None}
     notes: list[str] = []
     trouble: list[str] = []
     try:
-        release.open(place)
-        signed = {role: check_role(release, role, trust, trouble) for role in ROLES}
+        release.open((find or folder)(place))
+        author, reviewer = (check_role(release, role, trust, trouble) for role in ROLES)
         if not release.faults:
             about, claims = check_content(release)
         if not release.faults:
-            notes = notes_on(release, **signed)
-            known = check_status(status, about, release, trust, notes)
-            doubt = doubt_of(about, signed["author"], known)
+            notes = notes_on(release, author, reviewer)
+            known = (status or without_list)(about, release, trust, notes)
+            doubt = said_of("author", author) or WITHDRAWN.format(**known)
+            doubt = "" if author["state"] == "good" and known["state"] != "withdrawn" else doubt
+            doubt = DRAFT if about["status"] == "DRAFT" else doubt
     except Unchecked as error:
         trouble.append(str(error))
     if count := len({name for name, _ in release.faults}):
-        are = "files is" if count == 1 else "files are"
-        code, said = 10, f"Mismatch: {count} of this release's {are} not as the list says."
-        said += " Do not rely on it."
+        code, said = 10, MISMATCH.format(count, "files is" if count == 1 else "files are")
     elif trouble:
         code, said = 12, f"Could not check: {trouble[0]}"
     elif doubt:
         code, said = 11, f"Files match their list. {doubt}"
     else:
-        code, said = 0, TRUSTED.format(files=len(release.listed), **named(signed["author"]))
+        code, said = 0, TRUSTED.format(len(release.listed), by(author))
     verdict = {"schema": "assay/verdict/1", "tier": TIERS[code], "exit": code, "sentence": said}
-    faults = [{"file": name, "what": what} for name, what in sorted(release.faults)]
-    same = signed["author"]["key"] == signed["reviewer"]["key"] is not None
-    verdict.update(signed, notes=notes, faults=faults, unchecked=trouble, same_key=same)
+    verdict["faults"] = [{"file": name, "what": what} for name, what in sorted(release.faults)]
+    same = author["key"] == reviewer["key"] is not None
+    verdict.update(author=author, reviewer=reviewer, same_key=same, notes=notes, status=known)
     verdict.update(release=about.get("release"), files=len(release.listed), claims=claims)
-    return dict(verdict, status=known)
+    return dict(verdict, unchecked=trouble)
 
 
-def doubt_of(about: dict[str, Any], author: dict[str, Any], known: dict[str, Any]) -> str:
-    """Why a consistent release is not trusted, or nothing."""
-    if about["status"] != "FINAL":
-        return DRAFT
-    if author["state"] == "absent":
-        return UNSIGNED
-    if author["state"] == "unknown":
-        return UNKNOWN.format("The list is")
-    if author["state"] == "revoked":
-        return DOUBTED.format(list="list of revoked keys", word="revoked", **author)
-    if author["state"] in WORDS:
-        word = WORDS[author["state"]].format(role="author")
-        return DOUBTED.format(list="signers file", word=word, **author)
-    return WITHDRAWN.format(**known) if known["state"] == "withdrawn" else ""
+def signed(state: str, key: str | None = None, name: str | None = None) -> dict[str, str | None]:
+    return {"state": state, "key": key, "name": name}
 
 
-def notes_on(release: Release, author: dict[str, Any], reviewer: dict[str, Any]) -> list[str]:
+def said_of(role: str, signer: dict[str, str | None]) -> str:
+    return SAID.get(f"{role} {signer['state']}", "").format(by=by(signer), **signer)
+
+
+def by(signer: dict[str, str | None]) -> str:
+    return ("by {name} with key {key}" if signer["name"] else "with key {key}").format(**signer)
+
+
+def notes_on(release: Release, author: Any, reviewer: Any) -> list[str]:
     """What is said of the reviewer, and of files that no signature covers."""
-    state, notes = reviewer["state"], []
-    if state == "good":
-        notes.append("Reviewed {by}with key {key} which you pinned.".format(**named(reviewer)))
-    elif state == "unknown":
-        notes.append(UNKNOWN.format("A reviewer's signature is there,").replace("signed by", "by"))
-    elif state != "absent":
-        word = WORDS.get(state, "revoked").format(role="reviewer")
-        notes.append(f"A reviewer's signature is there, and does not count: its key is {word}.")
+    notes = [said_of("reviewer", reviewer)]
     if author["key"] and author["key"] == reviewer["key"]:
         notes.append(ONE_KEY)
     elif author["name"] and author["name"] == reviewer["name"]:
         notes.append(f"Author and reviewer are the same person: {author['name']}.")
-    strays = {name for name in release.files if name.startswith("signatures/")}
-    strays -= {f"signatures/{role}.sig" for role in ROLES}
-    return notes + [f"Not covered by the signature: {printable(name)}" for name in sorted(strays)]
+    for name in sorted(release.files):
+        if name.startswith("signatures/") and name[11:] not in ("author.sig", "reviewer.sig"):
+            notes.append(f"Not covered by the signature: {printable(name)}")
+    return [note for note in notes if note]
 
 
-def named(signer: dict[str, Any]) -> dict[str, Any]:
-    return dict(signer, by=f"by {signer['name']} " if signer["name"] else "")
+def without_list(about: Any, _: Any, __: Any, notes: list[str]) -> dict[str, Any]:
+    """Without a status list: how far the release's own knowledge reaches."""
+    until = printable((about["status_list"] or about)["date"])
+    notes.append(f"Status unknown after {until}.")
+    return {"state": "unknown", "until": until, "reason": None}
 
 
 class Release:
@@ -136,31 +135,36 @@ class Release:
 
     def __init__(self) -> None:
         self.faults: set[tuple[str, str]] = set()
-        self.files: dict[str, Callable[[], IO[bytes]]] = {}
+        self.files: dict[str, Any] = {}
         self.listed: dict[str, str] = {}
         self.manifest, self._left = b"", MAX_TOTAL
+        self._known: dict[str, Any] = {}
 
-    def open(self, place: str) -> None:
-        """Find every file, read the list, and name all that is not as listed."""
-        for name, mode, opener in folder(place) if os.path.isdir(place) else archive(place):
-            if stat.S_ISREG(mode) and is_tidy(name) and name not in self.files:
-                self.files[name] = opener
-            elif stat.S_ISREG(mode):
-                self.fault(name, "twin" if name in self.files else "name")
+    def open(self, found: Any) -> None:
+        """Take every file, read the list, and name all that is not as listed."""
+        for name, kind, reader in found:
+            if kind or name in self.files or not is_tidy(name):
+                self.fault(name, kind or ("twin" if name in self.files else "name"))
             else:
-                kinds = {stat.S_IFLNK: "symlink", stat.S_IFDIR: "empty"}
-                self.fault(name, kinds.get(stat.S_IFMT(mode), "special"))
+                self.files[name] = reader
             if len(self.files) + len(self.faults) > MAX_FILES:
                 raise Unchecked(f"it holds more than {MAX_FILES:,} files.")
         if MANIFEST not in self.files:
             raise Unchecked(f"there is no {MANIFEST}, so this is no release.")
         self.manifest = self.read(MANIFEST, MAX_LIST)
-        self.listed = self._parse(self.manifest)
+        lines = self.manifest.decode("ascii", "replace").split("\n")
+        parts = [re.fullmatch("([0-9a-f]{64})  (.+)", line) for line in lines]
+        self.listed = {part[2]: part[1] for part in parts if part and is_plain(part[2])}
+        low = {name.lower() for name in self.listed}
+        inside = {name[: at.start()] for name in low for at in re.finditer("/", name)}
+        form = "".join(f"{self.listed[name]}  {name}\n" for name in sorted(self.listed)).encode()
+        if form != self.manifest or not low or len(low) < len(self.listed) or low & inside:
+            self.fault(MANIFEST, "manifest")
         for name in self.listed.keys() | self.files.keys():
             if name not in self.files:
                 self.fault(name, "missing")
             elif name in self.listed:
-                if self._hash(name) != self.listed[name]:
+                if hashlib.sha256(self.read(name, MAX_FILE)).hexdigest() != self.listed[name]:
                     self.fault(name, "changed")
             elif name != MANIFEST and not name.startswith("signatures/"):
                 self.fault(name, "added")
@@ -169,116 +173,66 @@ class Release:
         self.faults.add((printable(name), what))
 
     def read(self, name: str, limit: int = MAX_TEXT) -> bytes:
-        kept: list[bytes] = []
-        self._hash(name, limit, kept)
-        return b"".join(kept)
+        try:
+            data: bytes = self.files[name](limit)
+        except OSError as error:
+            raise Unchecked(f"{printable(name)} cannot be read: {error.strerror}") from None
+        except ValueError:  # what it lies in is not as it says of itself
+            self.fault(name, "changed")
+            data = b""
+        self._left -= len(data)
+        if len(data) > limit or self._left < 0:
+            raise Unchecked(f"{printable(name)} is larger than a release may hold.")
+        return data
 
     def json(self, name: str) -> Any:
         """A listed JSON document, or a `ValueError`."""
-        data = self.read(name) if name in self.files else b""
-        if hashlib.sha256(data).hexdigest() != self.listed.get(name):
-            raise ValueError(f"{name} is not what the list says")
-        return parse_json(data)
-
-    def _hash(self, name: str, limit: int = MAX_FILE, kept: list[bytes] | None = None) -> str:
-        """The SHA-256 of a file, whose bytes are kept where that is asked for."""
-        digest = hashlib.sha256()
-        try:
-            with self.files[name]() as stream:
-                while chunk := stream.read(1 << 20):
-                    limit, self._left = limit - len(chunk), self._left - len(chunk)
-                    if limit < 0 or self._left < 0:
-                        raise Unchecked(f"{printable(name)} is larger than a release may hold.")
-                    digest.update(chunk)
-                    if kept is not None:
-                        kept.append(chunk)
-        except BROKEN_ZIP:
-            self.fault(name, "changed")  # a zip's member that is not what the zip says
-        except (OSError, NotImplementedError, RuntimeError) as error:
-            raise Unchecked(f"{printable(name)} cannot be read: {error}") from None
-        return digest.hexdigest()
-
-    def _parse(self, manifest: bytes) -> dict[str, str]:
-        """The digest of each path. The list has one form, and any other is a fault."""
-        lines = manifest.decode("ascii", "replace").split("\n")
-        found = [re.fullmatch("([0-9a-f]{64})  (.+)", line) for line in lines]
-        listed = {line[2]: line[1] for line in found if line and is_plain(line[2])}
-        low = {name.lower() for name in listed}
-        inside = {name[: at.start()] for name in low for at in re.finditer("/", name)}
-        form = "".join(f"{listed[name]}  {name}\n" for name in sorted(listed)).encode()
-        if form != manifest or not listed or len(low) < len(listed) or low & inside:
-            self.fault(MANIFEST, "manifest")
-        return listed
+        if name not in self._known:
+            data = self.read(name) if name in self.files else b""
+            if hashlib.sha256(data).hexdigest() != self.listed.get(name):
+                raise ValueError(f"{name} is not what the list says")
+            self._known[name] = parse_json(data)
+        return self._known[name]
 
 
-def folder(top: str) -> Iterator[tuple[str, int, Callable[[], Any]]]:
-    """What lies in a folder, hidden or not: path, mode, and how to open it."""
+def folder(top: str) -> Any:
+    """What lies in a folder, hidden or not: each path, what is wrong with it, and its reader."""
+    if not os.path.isdir(top):
+        raise Unchecked("it is no folder. If it is a zip, unpack it first.")
     waiting = [""]
     while waiting:
-        here, empty = waiting.pop(), True
+        here = waiting.pop()
         try:
             with os.scandir(os.path.join(top, here)) as entries:
-                for entry in entries:
-                    mode, name = entry.stat(follow_symlinks=False).st_mode, here + entry.name
-                    empty = False
-                    if stat.S_ISDIR(mode) and len(waiting) < MAX_FILES:
-                        waiting.append(f"{name}/")
-                    else:
-                        yield name, mode, partial(open, entry.path, "rb", opener=open_plain)
+                found = list(islice(entries, MAX_FILES + 1))
         except OSError as error:
             raise Unchecked(f"{printable(here)} cannot be read: {error.strerror}") from None
-        if empty:
-            yield here, stat.S_IFDIR, partial(open, os.devnull, "rb")
+        if not found:
+            yield here, "empty", None
+        for entry in found:
+            mode, name = entry.stat(follow_symlinks=False).st_mode, here + entry.name
+            if stat.S_ISDIR(mode):
+                waiting.append(f"{name}/")
+            else:
+                kind = "symlink" if stat.S_ISLNK(mode) else "" if stat.S_ISREG(mode) else "special"
+                yield name, kind, partial(read_plain, entry.path)
 
 
-def archive(place: str) -> Iterator[tuple[str, int, Callable[[], Any]]]:
-    """What a zip holds, below the one folder that it may have at its top."""
-    try:
-        with open(place, "rb", opener=open_plain) as stream:
-            stream.seek(max(0, stream.seek(0, 2) - 65_577))
-            tail = stream.read()
-        end = tail.rfind(b"PK\5\6")  # where a zip tells the size of its directory
-        size = int.from_bytes(tail[end + 12 : end + 16], "little") if end >= 0 else 0
-        if size > MAX_LIST or b"PK\6\7" in tail[-42:]:
-            raise Unchecked("it is a zip with a larger directory than a release needs.")
-        found = zipfile.ZipFile(place)
-    except (OSError, NotImplementedError, *BROKEN_ZIP):
-        raise Unchecked("it is neither a folder nor a zip that can be read.") from None
-    names = [info.orig_filename for info in found.infolist()]
-    tops = sorted(name[: -len(MANIFEST)] for name in names if name.endswith(MANIFEST))
-    top = min((top for top in tops if top.count("/") < 2), key=len, default="")
-    for info, name in zip(found.infolist(), names):
-        if info.flag_bits & 1 or info.compress_type not in (
-            zipfile.ZIP_STORED,
-            zipfile.ZIP_DEFLATED,
-        ):
-            raise Unchecked(f"{printable(name)} is packed in a way that a release never is.")
-        inside = name[len(top) :] if name.startswith(top) else f"../{name}"
-        if name.endswith("/") and is_tidy(name[:-1]):
-            if not any(other.startswith(name) and other != name for other in names):
-                yield inside, stat.S_IFDIR, partial(open, os.devnull, "rb")
-        else:
-            mode = (info.external_attr >> 16) or stat.S_IFREG
-            mode = mode if stat.S_IFMT(mode) else mode | stat.S_IFREG
-            yield inside, mode, partial(found.open, info)
-
-
-def open_plain(path: str, flags: int) -> int:
-    """Open without following a link and without waiting for a pipe."""
-    handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(0, "not a plain file")
-    return handle
-
-
-PLAIN = re.compile(r"(?:[A-Za-z0-9_-](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?(?:/(?!$)|$)){1,20}")
+def read_plain(path: str, limit: int) -> bytes:
+    """A file up to a byte beyond `limit`, without following a link or waiting for a pipe."""
+    flags = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    with open(os.open(path, os.O_RDONLY | sum(flags)), "rb") as stream:
+        about = os.fstat(stream.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(0, "not a plain file")
+        return stream.read(min(limit, about.st_size) + 1)
 
 
 def is_plain(name: str) -> bool:
     """Whether a listed path stays inside and can be held by any system."""
-    ours = name.lower().startswith("signatures/") or name.lower() == MANIFEST.lower()
-    return bool(PLAIN.fullmatch(name)) and not ours and len(name) <= 320
+    part = "[A-Za-z0-9_-](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?"
+    ours = re.match(f"signatures/|{MANIFEST}$", name, re.IGNORECASE)
+    return len(name) <= 320 and not ours and bool(re.fullmatch(f"{part}(?:/{part}){{0,19}}", name))
 
 
 def is_tidy(name: str) -> bool:
@@ -299,11 +253,11 @@ def parse_json(data: bytes) -> Any:
         return dict(found)
 
     def number(text: str) -> Any:
-        if len(text) > 400 or "N" in text or "I" in text:
+        if len(text) > 400 or not text[-1].isdigit():
             raise ValueError("no number")
         return int(text) if text.lstrip("-").isdigit() else float(text)
 
-    hooks: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), number)
+    hooks: Any = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), number)
     try:
         return json.loads(data.decode(), object_pairs_hook=pairs, **hooks)
     except RecursionError:
@@ -314,10 +268,9 @@ class Trust:
     """Whom the reader trusts: fingerprints, an OpenSSH signers file, revoked keys, a day."""
 
     def __init__(self, pins: list[str], signers: str = "", revoked: str = "", at: str = "") -> None:
-        self.pins, self.signers = set(pins), [s for s in map(read_signer, lines_of(signers)) if s]
-        self.revoked = {line for line in lines_of(revoked) if line.startswith("SHA256:")}
-        keys = (read_signer(f"- {line}") for line in set(lines_of(revoked)) - self.revoked)
-        self.revoked |= {fingerprint(key.key) for key in keys if key}
+        self.pins, self.signers = set(pins), [read_signer(line) for line in lines_of(signers)]
+        lost = lines_of(revoked)
+        self.revoked = {s if s[:7] == "SHA256:" else read_signer(f"- {s}")[-1] for s in lost}
         self.at = time_of(at) if at else datetime.now().timestamp()
         for pin in self.pins | self.revoked:
             if not re.fullmatch(r"SHA256:[A-Za-z0-9+/]{43}", pin):
@@ -325,35 +278,78 @@ class Trust:
 
     def judge(self, key: bytes, namespace: str) -> dict[str, Any]:
         """The state of a good signature by `key`, and the name that the signers file gives."""
-        states: dict[str, Any] = {"good": None} if fingerprint(key) in self.pins else {}
-        for signer in self.signers:
-            if signer.key == key:
-                allowed = signer.namespaces is None or matches(namespace, signer.namespaces)
-                late, early = self.at > signer.before, self.at < signer.after
-                state = "refused" if not allowed else "early" if early else "good"
-                states.setdefault("expired" if late and state == "good" else state, signer.name)
+        ours = fingerprint(key)
+        states: dict[str, Any] = {"good": None} if ours in self.pins else {}
+        for name, namespaces, after, before, theirs in self.signers:
+            if ours == theirs:
+                state = "early" if self.at < after else "expired" if self.at > before else "good"
+                allowed = namespaces is None or matches(namespace, namespaces)
+                states.setdefault(state if allowed else "refused", name)
         order = [state for state in ("good", "expired", "early", "refused") if state in states]
-        state = order[0] if order else "unknown"
-        state = "revoked" if fingerprint(key) in self.revoked else state
-        named = states.get(state) if state == "good" else None
-        return {"state": state, "key": fingerprint(key), "name": named}
+        state = "revoked" if ours in self.revoked else [*order, "unknown"][0]
+        return signed(state, ours, states["good"] if state == "good" else None)
+
+
+def lines_of(text: str) -> list[str]:
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+SIGNER = re.compile(
+    r'(?:"([^"]+)"|([^\s"]+))\s+(?:((?:[A-Za-z-]+(?:="[^"]*")?,?)+)\s+)?'
+    r"((?:ssh|sk|ecdsa)-[a-z0-9@.-]+)\s+([A-Za-z0-9+/]+={0,2})(?:\s.*)?"
+)
+OPTIONS = {"namespaces", "valid-after", "valid-before", "cert-authority"}
+
+
+def read_signer(line: str) -> tuple[Any, ...]:
+    """Name, namespaces, window and fingerprint in one line of an OpenSSH signers file."""
+    found = SIGNER.fullmatch(line)
+    options = re.findall(r'([A-Za-z-]+)(?:="([^"]*)")?,?', (found and found[3]) or "")
+    told = {name.lower(): value for name, value in options}
+    if not found or set(told) - OPTIONS or len(told) < len(options):
+        raise ValueError(f"this line is no signer: {printable(line[:60])}")
+    name, key = (found[1] or found[2]).split(",")[0], base64.b64decode(found[5], validate=True)
+    if not key.startswith(packed(found[4].encode())):
+        raise ValueError(f"this key is not of its type: {printable(line[:60])}")
+    window = (
+        time_of(told.get("valid-after", "19700102")),
+        time_of(told.get("valid-before", "99980101")),
+    )
+    # An authority signs keys, which is not supported: it is passed over, as no key is like it.
+    mark = "" if "cert-authority" in told else fingerprint(key)
+    name = None if re.search("[*?!]", name) else printable(name)
+    return name, told.get("namespaces"), *window, mark
+
+
+def time_of(text: str) -> float:
+    """A moment as OpenSSH writes it: YYYYMMDD[HHMM[SS]], in local time or, with a Z, in UTC."""
+    day = text.rstrip("Z")
+    moment = datetime.strptime(day, {8: "%Y%m%d", 12: "%Y%m%d%H%M"}.get(len(day), "%Y%m%d%H%M%S"))
+    return (moment.replace(tzinfo=timezone.utc) if text != day else moment).timestamp()
+
+
+def matches(text: str, patterns: str) -> bool:
+    """OpenSSH's pattern list: commas, * and ?, and a ! that refuses."""
+    plain = [pattern.replace("[", "[[]") for pattern in patterns.split(",")]
+    found = [not shape.startswith("!") for shape in plain if fnmatchcase(text, shape.lstrip("!"))]
+    return bool(found) and all(found)
 
 
 def check_role(release: Release, role: str, trust: Trust, trouble: list[str]) -> dict[str, Any]:
     """What the signature of one role is worth."""
-    name, namespace = f"signatures/{role}.sig", NAMESPACE.format(role)
-    found = {"state": "absent", "key": None, "name": None}
-    if name not in release.files:
-        return found
-    try:
-        signature = release.read(name, MAX_SIGNATURE)
-        return trust.judge(check_signature(signature, release.manifest, namespace), namespace)
-    except NotImplementedError as kind:
-        trouble.append(f"{name} is made with a key of type {kind}.")
-        return dict(found, state="unsupported")
-    except ValueError:
-        release.fault(name, "signature")
-        return dict(found, state="bad")
+    name, namespace, state = f"signatures/{role}.sig", NAMESPACE.format(role), "absent"
+    if name in release.files:
+        try:
+            signature = release.read(name, MAX_SIGNATURE)
+            return trust.judge(check_signature(signature, release.manifest, namespace), namespace)
+        except NotImplementedError as kind:
+            state = "unsupported"
+            trouble.append(f"{name} is made with a key of type {kind}.")
+        except ValueError:
+            state = "bad"
+            release.fault(name, "signature")
+    return signed(state)
 
 
 def check_signature(armored: bytes, message: bytes, namespace: str) -> bytes:
@@ -362,41 +358,30 @@ def check_signature(armored: bytes, message: bytes, namespace: str) -> bytes:
     OpenSSH's PROTOCOL.sshsig in one canonical form: what another reader might take differently
     is refused. https://github.com/openssh/openssh-portable/blob/master/PROTOCOL.sshsig
     """
-    text = b"".join(armored.split(b"\n")[1:-2])
-    blob = base64.b64decode(text, validate=True)
+    blob = base64.b64decode(b"".join(armored.split(b"\n")[1:-2]), validate=True)
+    text = base64.b64encode(blob)
     body = b"\n".join(text[at : at + 70] for at in range(0, len(text), 70))
     form = b"-----BEGIN SSH SIGNATURE-----\n%b\n-----END SSH SIGNATURE-----\n" % body
-    if form != armored or base64.b64encode(blob) != text or blob[:10] != b"SSHSIG\0\0\0\1":
-        raise ValueError("not in its one form")
-    key, named, reserved, algorithm, signature = strings(blob[10:], 5)
-    if algorithm not in (b"sha256", b"sha512") or reserved or named != namespace.encode():
-        raise ValueError("made for another purpose")
-    digest = hashlib.new(algorithm.decode(), message).digest()
-    signed = b"SSHSIG" + packed(named, reserved, algorithm, digest)
+    key = blob[14 : 14 + int.from_bytes(blob[10:14], "big")]
+    fields = [packed(namespace.encode(), b"", name) for name in (b"sha512", b"sha256")]
+    fields = [part for part in fields if blob.startswith(part, 14 + len(key))]
+    if armored != form or not fields:
+        raise ValueError("not in its one form, or made for another purpose")
+    digest = hashlib.new(fields[0][-6:].decode(), message).digest()
+    signed, tail = b"SSHSIG" + fields[0] + packed(digest), b""
     kind = key[4 : 4 + int.from_bytes(key[:4], "big")]
+    point, rest = key[8 + len(kind) :][:32], key[44 + len(kind) :]
+    whole = packed(kind, point)
     if kind == b"sk-ssh-ed25519@openssh.com":  # a hardware key signs its counter too
-        (_, point, application), tail = strings(key, 3), signature[-5:]
-        again, proof = strings(signature[:-5], 2)
-        signed = hashlib.sha256(application).digest() + tail + hashlib.sha256(signed).digest()
-    elif kind == b"ssh-ed25519":
-        (_, point), (again, proof) = strings(key, 2), strings(signature, 2)
-    else:
+        whole, tail = packed(kind, point, rest), blob[-5:]
+        signed = hashlib.sha256(rest).digest() + tail + hashlib.sha256(signed).digest()
+    elif kind != b"ssh-ed25519":
         raise NotImplementedError(printable(kind[:40].decode("latin-1")))
-    if again != kind or not ed25519_holds(point, signed, proof):
+    proof = blob[: len(blob) - len(tail)][-64:]
+    form = b"SSHSIG\0\0\0\1" + packed(whole) + fields[0] + packed(packed(kind, proof) + tail)
+    if blob != form or not ed25519_holds(point, signed, proof):
         raise ValueError("it does not hold")
     return key
-
-
-def strings(data: bytes, count: int) -> list[bytes]:
-    """Exactly `count` strings, each after its length, and nothing more."""
-    found, rest = [], data
-    for _ in range(count):
-        end = 4 + int.from_bytes(rest[:4], "big")
-        found.append(rest[4:end])
-        rest = rest[end:]
-    if data != packed(*found):
-        raise ValueError("cut off, or something after its end")
-    return found
 
 
 def packed(*parts: bytes) -> bytes:
@@ -408,30 +393,30 @@ def fingerprint(key: bytes) -> str:
 
 
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
-D, ROOT = -121665 * pow(121666, P - 2, P) % P, pow(2, (P - 1) // 4, P)
+D, ROOT = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)
 
 
 def ed25519_holds(key: bytes, message: bytes, signature: bytes) -> bool:
     """RFC 8032, 5.1.7, no cofactor; malleable, non-canonical and small-order forms refused."""
-    base, a, r = point_of((4 * pow(5, P - 2, P) % P).to_bytes(32, "little")), None, None
-    if len(key) == 32 and len(signature) == 64:
-        a, r = point_of(key), point_of(signature[:32])
-    s = int.from_bytes(signature[32:], "little")
-    if not (base and a and r) or s >= L or same(times(8, a), (0, 1, 1, 0)):
+    a, s = point_of(key), int.from_bytes(signature[32:], "little")
+    if not a or len(signature) != 64 or s >= L or not times(8, a)[0]:
         return False
     k = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
-    return same(times(s, base), add(r, times(k, a)))
+    base = point_of((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
+    x, y, z, _ = add(times(s, base), times(k, (-a[0], a[1], 1, -a[3])))
+    x, y = x * pow(z, -1, P) % P, y * pow(z, -1, P) % P
+    return signature[:32] == (y | (x & 1) << 255).to_bytes(32, "little")
 
 
 def point_of(encoded: bytes) -> tuple[int, ...]:
     """The point that 32 bytes stand for, in extended coordinates; empty when there is none."""
-    y = int.from_bytes(encoded, "little") & (1 << 255) - 1
-    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    y, odd = int.from_bytes(encoded, "little") & (1 << 255) - 1, encoded[-1:] > b"\x7f"
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
     x = x if x * x % P == square else x * ROOT % P
-    if y >= P or x * x % P != square or (x == 0 and encoded[31] >> 7):
+    if len(encoded) != 32 or y >= P or x * x % P != square or (x == 0 and odd):
         return ()
-    x = x if x & 1 == encoded[31] >> 7 else P - x
+    x = x if x & 1 == odd else P - x
     return x, y, 1, x * y % P
 
 
@@ -450,114 +435,64 @@ def times(factor: int, point: tuple[int, ...]) -> tuple[int, ...]:
     return total
 
 
-def same(one: tuple[int, ...], two: tuple[int, ...]) -> bool:
-    return not any((one[i] * two[2] - two[i] * one[2]) % P for i in (0, 1))
-
-
-def lines_of(text: str) -> list[str]:
-    lines = (line.strip() for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-SIGNER = re.compile(
-    r'(?:"([^"]+)"|([^\s"]+))\s+(?:((?:[A-Za-z-]+(?:="[^"]*")?,?)+)\s+)?'
-    r"((?:ssh|sk|ecdsa)-[a-z0-9@.-]+)\s+([A-Za-z0-9+/]+={0,2})(?:\s.*)?"
-)
-
-
-def read_signer(line: str) -> Signer | None:
-    """One line of an OpenSSH signers file; nothing for an authority, which is not supported."""
-    found = SIGNER.fullmatch(line)
-    options = re.findall(r'([A-Za-z-]+)(?:="([^"]*)")?,?', (found and found[3]) or "")
-    told = {name.lower(): value for name, value in options}
-    known = {"namespaces", "valid-after", "valid-before", "cert-authority"}
-    if not found or set(told) - known or len(told) < len(options):
-        raise ValueError(f"this line is no signer: {printable(line[:60])}")
-    after, before = told.get("valid-after"), told.get("valid-before")
-    window = time_of(after) if after else 0.0, time_of(before) if before else float("inf")
-    name = (found[1] or found[2]).split(",")[0]
-    name = None if re.search("[*?!]", name) else printable(name)
-    key = base64.b64decode(found[5], validate=True)
-    if not key.startswith(packed(found[4].encode())):
-        raise ValueError(f"this key is not of its type: {printable(line[:60])}")
-    signer = Signer(name, told.get("namespaces"), *window, key)
-    return None if "cert-authority" in told else signer
-
-
-def time_of(text: str) -> float:
-    """A moment as OpenSSH writes it: YYYYMMDD[HHMM[SS]], in local time or, with a Z, in UTC."""
-    day = text.rstrip("Z")
-    moment = datetime.strptime(day, {8: "%Y%m%d", 12: "%Y%m%d%H%M"}.get(len(day), "%Y%m%d%H%M%S"))
-    return (moment.replace(tzinfo=timezone.utc) if text != day else moment).timestamp()
-
-
-def matches(text: str, patterns: str) -> bool:
-    """OpenSSH's pattern list: commas, * and ?, and a ! that refuses."""
-    found = []
-    for pattern in patterns.split(","):
-        shape = re.escape(pattern.lstrip("!")).replace(r"\*", ".*").replace(r"\?", ".")
-        found += [not pattern.startswith("!")] if re.fullmatch(shape, text) else []
-    return bool(found) and all(found)
+CLAIM = ("page", "id", "pointer", "format", "text")
+ABOUT = re.compile(r"[a-z0-9-]+-[0-9]+ [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{1,9} (FINAL|DRAFT)")
+ELEMENT = re.compile(r"<[a-z][a-z0-9]*(\s[^<>]*)>([^<]*)(?=</)")
+REFUSED = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 
 
 def check_content(release: Release) -> tuple[dict[str, Any], int]:
     """What release.json says, and how many numbers were derived again."""
     try:
         about, document = release.json("release.json"), release.json("claims.json")
-        told = (about["schema"], document["schema"], about["status"] in ("FINAL", "DRAFT"))
-        known = about["status_list"] or {"number": 0}
-        shown = f"{about['release']} {about['date']} {known['number']}"
-        claims = [tuple(str(claim[part]) for part in CLAIM) for claim in document["claims"]]
-        if told != ("assay/release/1", "assay/claims/1", True) or not ABOUT.fullmatch(shown):
+        known = about["status_list"] or {"number": 0, "date": about["date"]}
+        stated = f"{about['release']} {about['date']} {known['number']:d} {about['status']}"
+        claims = [[claim[part] for part in CLAIM] for claim in document["claims"]]
+        texts = all(isinstance(text, str) for claim in claims for text in claim)
+        schemas = (about["schema"], document["schema"]) == ("assay/release/1", "assay/claims/1")
+        if not (schemas and texts and ABOUT.fullmatch(stated) and isinstance(known["date"], str)):
             raise ValueError("another schema")
-    except (ValueError, KeyError, TypeError):
+    except REFUSED:
         release.fault("release.json", "release")
         return {}, 0
-    documents: dict[str, Any] = {}
-    pages: dict[str, dict[str, list[str]]]
-    pages = {name: {} for name in release.listed if name.endswith(".html")}
-    for page, id_, pointer, spelling, text in claims:
-        pages.setdefault(page, {}).setdefault(id_, []).append(text)
+    said = Counter((page, id_, text) for page, id_, _, _, text in claims)
+    shown = Counter(
+        (page, *element)
+        for page in release.listed
+        if page.endswith(".html")
+        for element in values_on(release.read(page).decode("utf-8", "replace"))
+    )
+    for page, _, pointer, spelling, text in claims:
         try:
-            derived = render(look_up(release, pointer, documents), spelling)
-        except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError):
+            derived = render(look_up(release, pointer), spelling)
+        except REFUSED:
             derived = None
         if derived != text:
             release.fault(page, "claim")
-    for page, texts in pages.items():
-        if page not in release.listed or shown_on(release.read(page)) != texts:
-            release.fault(page, "claim")
+    for page, *_ in (said - shown) + (shown - said):
+        release.fault(page, "claim")
     return about, len(claims)
 
 
-CLAIM = ("page", "id", "pointer", "format", "text")
-ABOUT = re.compile(r"[a-z0-9-]+-[0-9]+ [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{1,9}")
-ELEMENT = re.compile(r"<[a-z][a-z0-9]*(\s[^<>]*)>([^<]*)(?=</)")
-
-
-def shown_on(page: bytes) -> dict[str, list[str]]:
-    """Texts of the elements of a page that print a value, by id."""
-    found: dict[str, list[str]] = {}
-    for element in ELEMENT.finditer(page.decode("utf-8", "replace")):
-        written = dict(re.findall(r'\s(class|id)="([^"]*)"', element[1]))
+def values_on(page: str) -> Any:
+    """The id and text of each element of a page that prints a value."""
+    for attributes, text in ELEMENT.findall(page):
+        written = dict(re.findall(r'\s(class|id)="([^"]*)"', attributes))
         if "id" in written and "v" in written.get("class", "").split():
-            found.setdefault(html.unescape(written["id"]), []).append(html.unescape(element[2]))
-    return found
+            yield html.unescape(written["id"]), html.unescape(text)
 
 
-def look_up(release: Release, pointer: str, documents: dict[str, Any]) -> Any:
-    """The value that a pointer names, from signed JSON."""
+def look_up(release: Release, pointer: str) -> Any:
+    """The value that a pointer names, from signed JSON; a quantity as its amount and unit."""
     document, _, path = pointer.partition("#")
     record, _, part = document.partition("/")
-    stated = document in ("study", "chips", "formats", "models")
-    part = {"": "report", "trace": "trace/summary"}.get(part, part)
-    name = f"data/{document}.json" if stated else f"records/{record}/{part}.json"
-    value = documents[name] = documents[name] if name in documents else release.json(name)
-    if stated:
-        entry = value["values"][path]
+    if document in ("study", "chips", "formats", "models"):
+        entry = release.json(f"data/{document}.json")["values"][path]
         if "quantity" in entry:
-            return Quantity(*entry["quantity"].split(" ")[:2])
-        return Decimal(entry["decimal"]) if "decimal" in entry else entry["number"]
+            return tuple(entry["quantity"].split(" ")[:2])
+        return Decimal(entry["decimal"][:400]) if "decimal" in entry else entry["number"]
+    part = {"": "report", "trace": "trace/summary"}.get(part, part)
+    value = release.json(f"records/{record}/{part}.json")
     for part in path.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
         value = value[int(key)] if isinstance(value, list) else value[key]
@@ -568,66 +503,69 @@ def look_up(release: Release, pointer: str, documents: dict[str, Any]) -> Any:
 
 WIDE = Context(prec=400, rounding=ROUND_HALF_EVEN)
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-UNIT = re.compile("(Ki|Mi|Gi|Ti|Pi|Ei|[kMGTPEmµn]?)(B|bit|FLOP|OP|s)((?:/[sB])?)")
-PREFIXES = {"": "1", "m": "1e-3", "µ": "1e-6", "n": "1e-9"}
+ENDS = {"percent": ["%"], "decibel": ["dB"], "seconds": ["ns", "µs", "ms", "s"], "bytes": ["B"]}
+PLAIN = ("error", "integer", "power_of_two", "text", "documented", "bytes")  # without digits
+SCALED = ("fixed", "ratio", "percent", "decibel", "seconds", "scientific")  # with digits
+UNITS = {"": (Decimal(1), ""), "dB": (Decimal(1), ""), "%": (Decimal("0.01"), "")}
+UNITS.update({f"{work}/B": (Decimal(1), f"{work}/B") for work in ("FLOP", "OP")})
+UNITS.update({f"{p}s": (Decimal(f"1e-{3 * n}"), "s") for n, p in enumerate(("", *"mµn"))})
+for power, prefix in enumerate(("", *"kMGTPE")):
+    for base in ("B", "bit", "FLOP", "OP", "B/s", "bit/s", "FLOP/s", "OP/s"):
+        UNITS[prefix + base] = Decimal(1000**power), base
+    for base in ("B", "B/s") if power else ():
+        UNITS[f"{prefix.upper()}i{base}"] = Decimal(1024**power), base
 
 
 def render(value: Any, spelling: str) -> str:
     """`value` as report/notation.py prints it, or a `ValueError`."""
-    call = re.fullmatch(r"([a-z_]+)(?:\((?:([^(),]*[^(),\d ][^(),]*), ?)?(\d*)\))?", spelling)
-    if call is None:
+    call = re.fullmatch(r"([a-z_]+)(?:\(([^()]*)\))?", spelling.strip())
+    name, given = (call[1], (call[2] or "").split(",")) if call else ("", [])
+    given = [part.strip() for part in given if part.strip()]
+    *units, count = given or ["0"]
+    known = {0: PLAIN, 1: SCALED, 2: ("bytes", "quantity")}.get(len(given), ())
+    if name not in known or not re.fullmatch("1?[0-9]", count):
         raise ValueError("no format")
-    name, unit, digits = call[1], call[2] or "B", int(call[3] or 0)
-    if value is None:
-        return "not recorded"
-    if name in ("text", "documented") and isinstance(value, str):
-        return value
-    if name == "documented" and isinstance(value, Quantity):
-        return f"{value.amount}\u00a0{value.unit}"
-    if name == "quantity" or (name == "bytes" and unit != "B"):
-        one, base = factor(unit)
-        amount = exact(value)
-        if isinstance(value, Quantity) and factor(value.unit)[1] != base:
+    units, digits = units or ENDS.get(name, [""]), int(count)
+    if value is None or (name in ("text", "documented") and isinstance(value, str)):
+        return "not recorded" if value is None else str(value)
+    if isinstance(value, tuple) and name == "documented":
+        return "\u00a0".join(value)
+    if isinstance(value, tuple) and name in ("bytes", "quantity"):
+        amount, unit = value
+        if UNITS[unit][1] != UNITS[units[0]][1]:
             raise ValueError("another kind of unit")
-        return f"{grouped(WIDE.divide(amount, one), digits)}\u00a0{unit}"
-    number = exact(value)
+        number = WIDE.multiply(Decimal(amount), UNITS[unit][0])
+    elif type(value) in (int, float, Decimal) and name != "text":
+        number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    else:
+        raise ValueError("no number")
+    if not number.is_finite() or abs(number.adjusted()) > 350:
+        raise ValueError("no number to print")
+    if name == "documented":
+        return f"{number:f}"
     if name == "error":
         small = number and abs(number) < Decimal("1e-4")
-        name, digits = ("scientific", 1) if small else ("percent", 2)
-    if name in ("integer", "bytes", "documented"):
-        if name != "documented" and number != number.to_integral_value():
-            raise ValueError("not whole")
-        plain = f"{number:f}" if name == "documented" else grouped(number, 0)
-        return plain + ("\u00a0B" if name == "bytes" else "")
-    if name == "percent":
-        return f"{grouped(number.scaleb(2, WIDE), digits)}\u00a0%"
-    if name == "scientific" and number:
-        short = Context(prec=digits + 1, rounding=ROUND_HALF_EVEN).plus(number)
-        mantissa = grouped(short.scaleb(-short.adjusted(), WIDE), digits)
-        return f"{mantissa}\u00a0×\u00a010{str(short.adjusted()).translate(RAISED)}"
+        name, units, digits = ("scientific", [""], 1) if small else ("percent", ["%"], 2)
     if name == "power_of_two":
         top, bottom = (value if isinstance(value, float) else number).as_integer_ratio()
         if top < 1 or top & (top - 1) or bottom & (bottom - 1):
             raise ValueError("no power of two")
         return f"2{str(top.bit_length() - bottom.bit_length()).translate(RAISED)}"
-    for unit in ("ns", "µs", "ms") if name == "seconds" and number else ():
-        scaled = grouped(WIDE.divide(number, factor(unit)[0]), digits)
-        if len(re.sub("[^0-9.]", "", scaled).split(".")[0]) < 4:
-            return f"{scaled}\u00a0{unit}"
-    ends = {"fixed": "", "ratio": "", "seconds": "\u00a0s", "decibel": "\u00a0dB"}
-    return "0" if name == "scientific" else grouped(number, digits) + ends[name]
-
-
-def exact(value: Any) -> Decimal:
-    """A number as the decimal text that it is written with; a quantity in its base unit."""
-    if isinstance(value, Quantity):
-        return WIDE.multiply(Decimal(value.amount), factor(value.unit)[0])
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        raise ValueError("no number")
-    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    if not number.is_finite() or abs(number.adjusted()) > 350:
-        raise ValueError("no number to print")
-    return number
+    if name == "scientific" and number:
+        short = Context(prec=digits + 1, rounding=ROUND_HALF_EVEN).plus(number)
+        ten = str(short.adjusted()).translate(RAISED)
+        return f"{grouped(short.scaleb(-short.adjusted(), WIDE), digits)}\u00a0×\u00a010{ten}"
+    if name == "integer" or (name == "bytes" and units == ["B"]):
+        digits = 0
+        if number != number.to_integral_value():
+            raise ValueError("not whole")
+    if name == "bytes" and UNITS[units[0]][1] != "B":
+        raise ValueError("no bytes")
+    for unit in units:
+        text = grouped(WIDE.divide(number, UNITS[unit][0]), digits)
+        if unit == units[-1] or (number and len(text.lstrip("\u2212").split(".")[0]) < 4):
+            return f"{text}\u00a0{unit}".rstrip("\u00a0") if name != "scientific" else "0"
+    raise ValueError("no unit")
 
 
 def grouped(number: Decimal, digits: int) -> str:
@@ -635,83 +573,26 @@ def grouped(number: Decimal, digits: int) -> str:
     return ("\u2212" if short < 0 else "") + f"{abs(short):,f}"
 
 
-def factor(unit: str) -> tuple[Decimal, str]:
-    """How many of its base one `unit` is, and that base."""
-    found = UNIT.fullmatch(unit)
-    if found is None:
-        raise ValueError("no unit")
-    power = "kMGTPE".find(found[1][:1]) + 1 if found[1] else 0
-    tens = PREFIXES.get(found[1]) or f"1e{3 * power}"
-    one = Decimal(1024**power) if found[1].endswith("i") else Decimal(tens)
-    return one, found[2] + found[3]
-
-
-def check_status(
-    path: str, about: dict[str, Any], release: Release, trust: Trust, notes: list[str]
-) -> dict[str, Any]:
-    """What a signed status list says of the release, or how far its own knowledge reaches."""
-    known = about["status_list"] or {"number": 0, "date": about["date"]}
-    if not path:
-        notes.append(f"Status unknown after {known['date']}.")
-        return {"state": "unknown", "until": known["date"], "reason": None}
-    text, space = read_own(path), NAMESPACE.format("status")
-    try:
-        key = check_signature(read_own(f"{path}.sig"), text, space)
-        listed = parse_json(text)
-        number, date = int(listed["number"]), printable(str(listed["date"]))
-        ours = hashlib.sha256(release.manifest).hexdigest()
-        entries = [entry for entry in listed["releases"] if entry["manifest"] == ours]
-        found = {"state": "current", "until": date, "reason": None}
-        for entry in sorted(entries, key=lambda entry: str(entry["state"])):
-            told = [printable(str(entry[part])) for part in ("state", "date", "reason", "by")]
-            found = dict(zip(("state", "until", "reason"), told))
-        if listed["schema"] != "assay/status/1":
-            raise ValueError("another schema")
-    except (ValueError, KeyError, TypeError, NotImplementedError):
-        raise Unchecked("the status list is not one, or its signature does not hold.") from None
-    if trust.judge(key, space)["state"] != "good":
-        raise Unchecked("the status list is signed by a key you have not pinned.")
-    if number < known["number"]:
-        than = f"the one this release knows ({known['number']})"
-        raise Unchecked(f"the status list is older (number {number}) than {than}.")
-    if found["state"] == "superseded":
-        notes.append(f"Superseded by {told[3]} on {found['until']}: {found['reason']}")
-    elif not entries:
-        notes.append(f"Status list {number} of {date} does not name this report.")
-    return found
-
-
-def read_own(path: str) -> bytes:
-    """A file of the reader's own, such as a signers file."""
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(MAX_LIST)
-    except OSError as error:
-        raise Unchecked(f"{printable(path)} cannot be read: {error.strerror}") from None
-
-
-def add_options(add: Callable[..., object]) -> None:
-    add("release", metavar="RELEASE", help="the folder of a release, or its zip")
+def add_options(add: Any) -> None:
+    add("release", metavar="RELEASE", help="the folder of a release")
     add("--key", action="append", default=[], help="a fingerprint you trust")
-    add("--signers", metavar="FILE", help="allowed signers, as OpenSSH has them")
-    add("--revoked", metavar="FILE", help="keys no longer trusted, one a line")
-    add("--status", default="", metavar="FILE", help="a status list, with FILE.sig")
+    add("--signers", default="", metavar="FILE", help="allowed signers, as OpenSSH has them")
+    add("--revoked", default="", metavar="FILE", help="keys no longer trusted, one a line")
     add("--at", default="", metavar="YYYYMMDD", help="when to judge a key; or now")
     add("--json", action="store_true", help="say the verdict as JSON")
 
 
-def main(arguments: list[str] | None = None) -> int:
+def answer(options: Any, refuse: Any, find: Any = None, status: Any = None) -> int:
     """Say the verdict; the exit code is its tier."""
-    parser = argparse.ArgumentParser(prog="verify.py", description=(__doc__ or "").split("\n")[0])
-    add_options(parser.add_argument)
-    options = parser.parse_args(arguments)
     try:
-        own = (options.signers, options.revoked)
-        signers, revoked = (read_own(path).decode() if path else "" for path in own)
-        trust = Trust(options.key, signers, revoked, options.at)
-    except (Unchecked, ValueError) as trouble:
-        parser.error(str(trouble))
-    verdict = verify(options.release, trust, options.status)
+        own = [
+            path and read_plain(path, MAX_LIST).decode()
+            for path in (options.signers, options.revoked)
+        ]
+        trust = Trust(options.key, own[0], own[1], options.at)
+    except (OSError, ValueError) as trouble:
+        refuse(printable(str(trouble)))
+    verdict = verify(options.release, trust, find, status)
     lines = [f"  {fault['what']}: {fault['file']}" for fault in verdict["faults"]]
     told = "\n".join([verdict["sentence"], *lines, *verdict["notes"]])
     print(json.dumps(verdict, indent=1, sort_keys=True) if options.json else told)
@@ -719,4 +600,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser(prog="verify.py", description=(__doc__ or "").split("\n")[0])
+    add_options(parser.add_argument)
+    sys.exit(answer(parser.parse_args(), parser.error))

@@ -17,16 +17,18 @@ import pytest
 from report.archive import verify as verifier
 from report.archive.one_page import MATCH, MISMATCH, NOT_RUN
 from tests.archive.conftest import NAME, REPORT, make_key, pin_of
-from tests.conftest import copy_project, tree
+from tests.conftest import PROJECT, copy_project, tree
 
 pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
 
 
 def verdict(release: Path, *pins: str) -> dict:
-    """What the stand-alone verifier says, run as a reader runs it."""
+    """What the stand-alone verifier says of a folder, and build.py of a zip, as a reader asks."""
     given = [part for pin in pins for part in ("--key", pin)]
+    alone = [sys.executable, "-I", "-S", verifier.__file__]
+    command = alone if release.is_dir() else [sys.executable, PROJECT / "build.py", "verify"]
     done = subprocess.run(
-        [sys.executable, "-I", "-S", verifier.__file__, release, *given, "--json"],
+        [*command, release, *given, "--json"],
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -424,7 +426,10 @@ def test_a_withdrawn_release_says_so_and_a_list_is_numbered(house, signed, pin, 
         assert done.returncode == 0, done.stderr
     assert json.loads(listed.read_bytes())["number"] == 2
     done = subprocess.run(
-        [sys.executable, "-I", "-S", verifier.__file__, signed, "--key", pin, "--status", listed],
+        [
+            *(sys.executable, PROJECT / "build.py", "verify"),
+            *(signed, "--key", pin, "--status", listed),
+        ],
         capture_output=True,
         text=True,
         check=False,

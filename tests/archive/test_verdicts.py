@@ -1,5 +1,6 @@
 """Does the verifier say what was agreed, of every release that anybody might hand a reader?"""
 
+import argparse
 import json
 import subprocess
 import sys
@@ -8,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from report.archive import unzip
 from report.archive import verify as verifier
+from report.archive.status import knowledge
 from tests.archive.make_fixtures import FIXTURES, write
 
 NAMES = sorted(folder.name for folder in FIXTURES.iterdir())
@@ -31,7 +34,12 @@ def arguments(fixture: Path) -> list[str]:
 
 
 def verdict_on(release: Path, fixture: Path, capsys) -> dict[str, object]:
-    code = verifier.main([str(release), *arguments(fixture), "--json"])
+    parser = argparse.ArgumentParser()
+    verifier.add_options(parser.add_argument)
+    parser.add_argument("--status")
+    options = parser.parse_args([str(release), *arguments(fixture), "--json"])
+    known = knowledge(options.status) if options.status else None
+    code = verifier.answer(options, pytest.fail, unzip.find, known)
     verdict = json.loads(capsys.readouterr().out)
     assert code == verdict["exit"]
     return verdict
