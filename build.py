@@ -58,7 +58,7 @@ def render(
     options: Namespace, cache: Cache | NullCache, voice: Voice
 ) -> tuple[Mapping[str, bytes | Path], Mapping[str, Evidence]]:
     """What the site holds, by path, and the evidence it stands on."""
-    from report.archive import bundle, records
+    from report.archive import bundle, records, verifier
     from report.command_line import CONTENT, LAB, LOCK, TEMPLATES
     from report.content import load_content
     from report.evidence import verify_all
@@ -83,7 +83,8 @@ def render(
     tables = set_tables(study, content)
 
     voice.stage("Setting pages")
-    site = render_site(content, study, evidence, figures, tables, TEMPLATES, cache)
+    rooms = (content, study, evidence, figures, tables, TEMPLATES, cache)
+    site = render_site(*rooms, verifier=verifier.assemble(TEMPLATES))
     site[RUNTIME] = runtime(cache)
 
     voice.stage("Packing archives")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from html import escape
 
 from markupsafe import Markup
@@ -159,7 +160,11 @@ def in_full(value: Value) -> str:
     return f"{text}\u00a0{value.unit}" if value.unit else text
 
 
-def set_downloads(press: Press, figures: Mapping[str, Figure]) -> None:
+VERIFIER = "downloads/verify.html"
+"""The page that checks sealed releases; nothing of the site leads a reader through it."""
+
+
+def set_downloads(press: Press, figures: Mapping[str, Figure], verifier: bytes) -> None:
     page = Page(
         path="downloads.html",
         kind="downloads",
@@ -190,6 +195,7 @@ def set_downloads(press: Press, figures: Mapping[str, Figure]) -> None:
         archives=[
             {"href": path, "name": name, "text": text} for path, (name, text) in ARCHIVES.items()
         ],
+        verifier={"href": VERIFIER, "sha256": sha256(verifier).hexdigest()} if verifier else None,
         figures=drawings,
         records=[
             {

@@ -31,6 +31,7 @@ from report.pages.reference import (
     ARCHIVES,
     TABLE_PAGES,
     TITLES,
+    VERIFIER,
     set_downloads,
     set_glossary,
     set_records,
@@ -58,11 +59,12 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     templates: Path,
     cache: Store | None = None,
     imprint: Imprint | None = None,
+    verifier: bytes = b"",
 ) -> dict[str, bytes | Path]:
     """Every file of the site by path, or ContentFault with every fault of every page.
 
     With an `imprint`, the pages are a release: each bears it, and search and downloads are left
-    out, since all of a release is in one folder already.
+    out, since all of a release is in one folder already. A site may offer the `verifier` page.
     """
     evidence = featured_first(evidence, study)
     jinja = environment(templates, cache)
@@ -112,7 +114,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     set_documents(press, decisions, "decision")
     set_workings(press)
     if not imprint:
-        set_downloads(press, figures)
+        set_downloads(press, figures, verifier)
     set_glossary(press)
     if not imprint:
         set_search(press)
@@ -122,6 +124,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     finished = {path: read_page(html) for path, html in press.pages.items()}
     site |= assets(templates, figures, imprint)
     if not imprint:
+        site |= {VERIFIER: verifier} if verifier else {}
         site["assets/search-text.js"] = search_text(finished, press.titles)
     for figure in figures.values():
         site |= FigureFiles(figure=figure).all()

@@ -216,6 +216,11 @@ def doubtful_ones() -> Iterator[Fixture]:
         .says(11, doubted("not allowed to sign as author"), UNKNOWN_STATUS)
     )
     yield (
+        Fixture("allowed-for-nothing", good, "")
+        .having(allowed_signers=signers_line("lab@example.org", AUTHOR, options='namespaces=""'))
+        .says(11, doubted("not allowed to sign as author"), UNKNOWN_STATUS)
+    )
+    yield (
         Fixture("revoked", good)
         .having(revoked=f"# lost\n{pin(AUTHOR)}\n")
         .says(11, doubted("revoked", "list of revoked keys"), UNKNOWN_STATUS)
@@ -256,6 +261,12 @@ def doubtful_ones() -> Iterator[Fixture]:
             status=told.replace(b"2027", b"2028"),
             status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")),
         )
+        .says(12, "Could not check: the status list is not one, or its signature does not hold.")
+    )
+    told = status_list(good, "blessed")
+    yield (
+        Fixture("status-unheard-of", good)
+        .having(status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")))
         .says(12, "Could not check: the status list is not one, or its signature does not hold.")
     )
     no_list = {name: data for name, data in good.items() if name != "MANIFEST.sha256"}
@@ -363,6 +374,14 @@ def claimed_wrongly() -> Iterator[Fixture]:
     yield resealed(
         "claim-outside", index__html=page(escape), claims__json=claims_json(escape)
     ).names(("index.html", "claim"))
+    for name, spelling in (("without-digits", "fixed"), ("with-many-digits", "fixed(25)")):
+        text = "1,610,612,736" + ("." + 25 * "0" if "(" in spelling else "")
+        printed = (*CLAIMS[:-1], ("v-7", "study#/cache/bytes", spelling, text))
+        yield resealed(
+            f"claim-{name}", index__html=page(printed), claims__json=claims_json(printed)
+        ).names(("index.html", "claim"))
+    number = claims_json().replace(b'"1.5\xc2\xa0GiB"', b"1.5")
+    yield resealed("claim-that-is-no-text", claims__json=number).names(("release.json", "release"))
     yield resealed("claims-twice-a-key", claims__json=b'{"schema": 1, "schema": 2}').names(
         ("release.json", "release")
     )
@@ -394,11 +413,31 @@ def hostile_ones() -> Iterator[Fixture]:
     yield Fixture("zip-link", _joined(linked, link)).names(
         ("index.html", "symlink"), ("index.html", "missing"), folder=False
     )
+    whole = zipped(sealed(tiny()))
+    yield Fixture("zip-after-something", b"#!/bin/sh\n" + whole).says(
+        12,
+        "Could not check: it is neither a folder nor a zip that can be read.",
+        folder=False,
+    )
+    yield Fixture("zip-with-a-gap", _gap(whole)).names(("release.json", "changed"), folder=False)
+    other = whole.replace(b"tiny-1/index.html", b"tiny-1/Index.html", 1)
+    yield Fixture("zip-of-two-minds", other).names(("index.html", "changed"), folder=False)
     yield Fixture("not-a-zip", b"%PDF-1.7\n" * 9).says(
         12,
         "Could not check: it is neither a folder nor a zip that can be read.",
         folder=False,
     )
+
+
+def _gap(whole: bytes) -> bytes:
+    """Eight bytes that belong to no entry, before the last one."""
+    start = int.from_bytes(whole[-6:-2], "little")
+    last = whole.rindex(b"PK\1\2")
+    at = int.from_bytes(whole[last + 42 : last + 46], "little")
+    data = bytearray(whole)
+    data[-6:-2] = (start + 8).to_bytes(4, "little")
+    data[last + 42 : last + 46] = (at + 8).to_bytes(4, "little")
+    return bytes(data[:at] + bytes(8) + data[at:])
 
 
 def _joined(entries: list[tuple[str, bytes]], link: bytes) -> bytes:
