@@ -1,5 +1,6 @@
 """A copy of the project that a test may change, and its command line."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -63,13 +64,28 @@ def assay() -> Command:
     return call
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that the first of all parallel workers makes, and the others wait for."""
+    base = factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with shared.with_name(f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / "made").exists():
+            shutil.rmtree(shared, ignore_errors=True)
+            make(shared / "house")
+            (shared / "made").touch()
+    return shared / "house"
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, assay: Command) -> Path:
     """A copy of the project with its site built. Not to be changed."""
-    house = copy_project(tmp_path_factory.mktemp("built") / "house")
-    done = assay(house)
-    assert done.returncode == 0, done.stderr
-    return house
+
+    def make(house: Path) -> None:
+        done = assay(copy_project(house))
+        assert done.returncode == 0, done.stderr
+
+    return made_once(tmp_path_factory, "built", make)
 
 
 @pytest.fixture

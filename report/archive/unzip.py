@@ -113,11 +113,12 @@ def _entry(directory: bytes, at: int) -> tuple[Entry, int]:
         raise _unreadable()
     magic, _, _, flags, method, _, _, *rest = _ENTRY.unpack_from(directory, at)
     crc, packed, size, name, extra, comment, _, _, mode, offset = rest
-    following = at + _ENTRY.size + name + extra + comment
+    begin = at + _ENTRY.size
+    following = begin + name + extra + comment
     if magic != b"PK\1\2" or following > len(directory):
         raise _unreadable()
     entry = Entry(
-        raw=directory[at + _ENTRY.size :][:name],
+        raw=directory[begin : begin + name],
         flags=flags,
         method=method,
         crc=crc,

@@ -490,7 +490,7 @@ def look_up(release: Release, pointer: str) -> Any:
         entry = release.json(f"data/{document}.json")["values"][path]
         if "quantity" in entry:
             return tuple(entry["quantity"].split(" ")[:2])
-        return Decimal(entry["decimal"][:400]) if "decimal" in entry else entry["number"]
+        return Decimal(entry["decimal"]) if "decimal" in entry else entry["number"]
     part = {"": "report", "trace": "trace/summary"}.get(part, part)
     value = release.json(f"records/{record}/{part}.json")
     for part in path.split("/")[1:]:
@@ -530,9 +530,12 @@ def render(value: Any, spelling: str) -> str:
         return "not recorded" if value is None else str(value)
     if isinstance(value, tuple) and name == "documented":
         return "\u00a0".join(value)
-    if isinstance(value, tuple) and name in ("bytes", "quantity"):
+    base = UNITS[units[0]][1]
+    if (name == "bytes" and base != "B") or (name == "quantity" and not base):
+        raise ValueError("no such unit")
+    if isinstance(value, tuple) and len(given) == 2:
         amount, unit = value
-        if UNITS[unit][1] != UNITS[units[0]][1]:
+        if UNITS[unit][1] != base:
             raise ValueError("another kind of unit")
         number = WIDE.multiply(Decimal(amount), UNITS[unit][0])
     elif type(value) in (int, float, Decimal) and name != "text":
@@ -555,14 +558,11 @@ def render(value: Any, spelling: str) -> str:
         short = Context(prec=digits + 1, rounding=ROUND_HALF_EVEN).plus(number)
         ten = str(short.adjusted()).translate(RAISED)
         return f"{grouped(short.scaleb(-short.adjusted(), WIDE), digits)}\u00a0×\u00a010{ten}"
-    if name == "integer" or (name == "bytes" and units == ["B"]):
-        digits = 0
-        if number != number.to_integral_value():
-            raise ValueError("not whole")
-    if name == "bytes" and UNITS[units[0]][1] != "B":
-        raise ValueError("no bytes")
+    whole = name == "integer" or (name == "bytes" and units == ["B"])
+    if whole and number != number.to_integral_value():
+        raise ValueError("not whole")
     for unit in units:
-        text = grouped(WIDE.divide(number, UNITS[unit][0]), digits)
+        text = grouped(WIDE.divide(number, UNITS[unit][0]), 0 if whole else digits)
         if unit == units[-1] or (number and len(text.lstrip("\u2212").split(".")[0]) < 4):
             return f"{text}\u00a0{unit}".rstrip("\u00a0") if name != "scientific" else "0"
     raise ValueError("no unit")

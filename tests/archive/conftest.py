@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Command, copy_project
+from tests.conftest import Command, copy_project, made_once
 
 REPORT = "precision-cpu"
 NAME = f"{REPORT}-1"
@@ -14,14 +14,16 @@ NAME = f"{REPORT}-1"
 @pytest.fixture(scope="session")
 def released(tmp_path_factory: pytest.TempPathFactory, assay: Command) -> Path:
     """A project with the lesson's report released and signed. Not to be changed."""
-    house = copy_project(tmp_path_factory.mktemp("a b #1 é") / "house")
-    done = assay(house, "release", REPORT)
-    assert done.returncode == 0, done.stderr
-    make_key(house / "key")
-    signing = ("sign", f"releases/{NAME}", "--key", "key", "--principal", "lab@example.org")
-    done = assay(house, *signing)
-    assert done.returncode == 0, done.stderr
-    return house
+
+    def make(house: Path) -> None:
+        done = assay(copy_project(house), "release", REPORT)
+        assert done.returncode == 0, done.stderr
+        make_key(house / "key")
+        signing = ("sign", f"releases/{NAME}", "--key", "key", "--principal", "lab@example.org")
+        done = assay(house, *signing)
+        assert done.returncode == 0, done.stderr
+
+    return made_once(tmp_path_factory, "a b #1 é", make)
 
 
 def make_key(place: Path) -> Path:

@@ -95,6 +95,14 @@ def test_the_fixtures_are_what_their_script_writes(tmp_path):
     }
 
 
+def test_the_stand_alone_verifier_asks_for_a_zip_to_be_unpacked():
+    command = [sys.executable, "-I", "-S", VERIFIER, FIXTURES / "trusted" / "release.zip"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 12
+    assert done.stdout == "Could not check: it is no folder. If it is a zip, unpack it first.\n"
+
+
 @pytest.mark.parametrize(
     "given", [["x", "--key", "nonsense"], ["x", "--signers", "/nope"], [], ["x", "--at", "May"]]
 )
