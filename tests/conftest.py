@@ -5,11 +5,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 settings.register_profile("anywhere", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("anywhere")
@@ -86,6 +90,22 @@ def built(tmp_path_factory: pytest.TempPathFactory, assay: Command) -> Path:
         assert done.returncode == 0, done.stderr
 
     return made_once(tmp_path_factory, "built", make)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """One Chromium for all tests of a process, since Playwright starts once in each."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.pages.conftest import CHROMIUM, QUIET
+
+    if CHROMIUM is None:
+        pytest.fail("no Chromium on this machine: `make test` installs one, or says how")
+    with sync_playwright() as play:
+        sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
+        chromium = play.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, *sandbox])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture

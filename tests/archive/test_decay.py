@@ -14,7 +14,7 @@ from report.archive import verify as verifier
 from report.archive.one_page import MATCH, MISMATCH
 from tests.archive.conftest import NAME, REPORT, pin_of
 from tests.conftest import tree
-from tests.pages.conftest import RECORD_VIOLATIONS, browser  # noqa: F401 (a fixture)
+from tests.pages.conftest import RECORD_VIOLATIONS
 
 pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
 LATER = datetime.datetime(2036, 12, 1, tzinfo=datetime.UTC)
@@ -26,7 +26,7 @@ def signed(released: Path) -> Path:
 
 
 @pytest.fixture
-def context(browser):  # noqa: F811
+def context(browser):
     context = browser.new_context(offline=True)
     context.clock.install(time=LATER)
     context.add_init_script(RECORD_VIOLATIONS)

@@ -3,7 +3,6 @@
 The folder's name has a space, a `#` and an `é`, since those break careless links.
 """
 
-import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = next(
@@ -55,17 +54,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return out
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.fail("no Chromium on this machine: `make test` installs one, or says how")
-    with sync_playwright() as play:
-        sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, *sandbox])
-        yield chromium
-        chromium.close()
 
 
 @dataclass

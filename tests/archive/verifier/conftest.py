@@ -1,17 +1,15 @@
 """The verifier page in a real browser, and a small signed release to show it."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from report.archive import verifier
 from tests.archive.verifier.releases import Key, copied, small_release, write_release
 from tests.conftest import PROJECT
-from tests.pages.conftest import CHROMIUM, QUIET
 
 TEMPLATES = PROJECT / "templates"
 
@@ -69,17 +67,6 @@ class Reader:
         """Leave; nothing was said on the console, asked of a network or stopped by the policy."""
         assert [*self.noise, *self.page.evaluate("window.violations")] == []
         self.context.close()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.fail("no Chromium on this machine: `make test` installs one, or says how")
-    with sync_playwright() as play:
-        sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, *sandbox])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")
