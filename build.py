@@ -34,12 +34,11 @@ if sys.version_info < (3, 11):
     print("Assay needs Python 3.11 or later. To set it up: make site", file=sys.stderr)
     sys.exit(3)
 
-from report.errors import BackendMissing, ReportError, UsageFault
-
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from report.cache import Cache, NullCache
+    from report.errors import ReportError
     from report.evidence import Evidence
 
 LABS = {"precision_profile": ("platform", "batch", "features", "outputs", "steps", "trace")}
@@ -60,6 +59,9 @@ def build(options: argparse.Namespace) -> int:
     from report.cache import Cache
     from report.folder import publish
 
+    content, out = options.content.resolve(), options.out.resolve()
+    if content in (out, *out.parents):
+        _usage(f"The output {options.out} lies in the content it is made from, {options.content}.")
     inputs = fingerprint(options)
     with Voice(options.json) as voice:
         site, evidence = render(options, Cache(CACHE), voice)
@@ -70,21 +72,18 @@ def build(options: argparse.Namespace) -> int:
 
 
 def check(options: argparse.Namespace) -> int:
-    """Every check of a build, and every link. Nothing is written."""
+    """Every check of a build, its links included. Nothing is written."""
     from report.cache import NullCache
-    from report.pages.links import check_links
 
     with Voice(options.json) as voice:
         site, evidence = render(options, NullCache(), voice)
-        voice.stage("Following links")
-        check_links(site)
     told = f"All is well: {_summary(site, evidence)}. Nothing was written."
     return voice.result(told, outcome="checked", **_facts(site, evidence))
 
 
 def render(
     options: argparse.Namespace, cache: Cache | NullCache, voice: Voice
-) -> tuple[Mapping[str, bytes | Path], Mapping[str, Evidence]]:
+) -> tuple[dict[str, bytes | Path], Mapping[str, Evidence]]:
     """What the site holds, by path, and the evidence it stands on."""
     from report.archive import bundle, records
     from report.content import load_content
@@ -104,14 +103,15 @@ def render(
     study = work_out(evidence, content)
 
     voice.stage("Drawing figures")
-    figures = draw(study, content, cache, options.jobs)
+    figures = draw(study, cache, options.jobs)
     tables = set_tables(study, content)
 
     voice.stage("Setting pages")
+    site = render_site(content, study, evidence, figures, tables, TEMPLATES, cache)
     lock = (ROOT / "all.lock").read_text(encoding="utf-8")
-    workspace = {bundle.WORKSPACE: bundle.practice_workspace(LAB, evidence.values(), lock)}
-    site = render_site(content, study, evidence, figures, tables, TEMPLATES, cache, workspace)
-    return {**site, bundle.ARTIFACTS: bundle.artifacts(site)}, evidence
+    site[bundle.WORKSPACE] = bundle.practice_workspace(LAB, evidence.values(), lock)
+    site[bundle.ARTIFACTS] = bundle.artifacts(site)
+    return site, evidence
 
 
 def figure(options: argparse.Namespace) -> int:
@@ -131,7 +131,7 @@ def figure(options: argparse.Namespace) -> int:
         voice.note_historic(evidence)
         voice.stage("Drawing")
         content = load_content(options.content)
-        drawn = draw_one(options.name, work_out(evidence, content), content)
+        drawn = draw_one(options.name, work_out(evidence, content))
         files = FigureFiles(figure=drawn).all()
         _write(options.out, files[f"figures/{drawn.name}{options.out.suffix}"])
     return voice.result(f"{options.out}: {drawn.title}")
@@ -166,6 +166,8 @@ def measure(lab: str, options: Sequence[str], folder: Path) -> int:
     """Run a lab as a subprocess, since JAX lives there alone; return its exit code."""
     import importlib.util
     import subprocess
+
+    from report.errors import BackendMissing
 
     if importlib.util.find_spec("jax") is None:
         raise BackendMissing(
@@ -208,10 +210,13 @@ def record(options: argparse.Namespace) -> int:
 
 def is_current(options: argparse.Namespace) -> bool:
     """Whether the site is whole and made from just these inputs."""
-    from report.folder import state
+    from report.marker import state
 
-    found = state(options.out)
-    return found is not None and found.intact and found.inputs == fingerprint(options)
+    try:
+        found = state(options.out)
+        return found is not None and found.intact and found.inputs == fingerprint(options)
+    except OSError:  # whatever cannot be read, the build itself will tell
+        return False
 
 
 def fingerprint(options: argparse.Namespace) -> str:
@@ -332,6 +337,8 @@ def refuse(fault: ReportError, as_json: bool) -> int:
 
 
 def _usage(found: str) -> NoReturn:
+    from report.errors import UsageFault
+
     raise UsageFault(found, hint="python build.py --help shows every command with an example.")
 
 
@@ -373,7 +380,7 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
         added.set_defaults(does=does, json=False)
         folder = "a folder of your own, laid out like content/, with your records in it"
         added.add_argument(
-            "--content", type=Path, default=ROOT / "content", metavar="DIR", help=folder
+            "--content", type=_path, default=ROOT / "content", metavar="DIR", help=folder
         )
         return added.add_argument
 
@@ -391,22 +398,26 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
         add("--json", action="store_true", help="say the result as JSON")
         if does is build:
             add(
-                "--out", type=Path, default=ROOT / "site", metavar="DIR", help="where the site goes"
+                "--out",
+                type=_path,
+                default=ROOT / "site",
+                metavar="DIR",
+                help="where the site goes",
             )
 
     add = command(figure, "figure error-by-policy --evidence runs/mine --out error.svg")
     add("name", metavar="NAME", help="a figure of the site, such as error-by-policy")
-    add("--evidence", type=Path, required=True, metavar="DIR", help="a run folder")
-    add("--out", type=Path, required=True, metavar="FILE", help="FILE.svg, .png, .json or .csv")
+    add("--evidence", type=_path, required=True, metavar="DIR", help="a run folder")
+    add("--out", type=_path, required=True, metavar="FILE", help="FILE.svg, .png, .json or .csv")
 
     add = command(run, "run precision_profile --platform tpu --run-dir runs/v5e --trace")
     add("target", metavar="LAB_OR_RECORD", help=f"a lab ({', '.join(LABS)}) or a record's name")
-    add("--run-dir", type=Path, metavar="DIR", help="where a lab writes; it must not be there yet")
+    add("--run-dir", type=_path, metavar="DIR", help="where a lab writes; it must not be there yet")
 
     add = command(record, "record runs/v5e --as precision-v5e")
     add(
         "run",
-        type=Path,
+        type=_path,
         nargs="?",
         metavar="RUN_DIR",
         help="a finished run, yours or a colleague's",
@@ -439,6 +450,14 @@ def _write(out: Path, data: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
+def _path(text: str) -> Path:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{os.fsencode(text)!r} is not UTF-8") from None
+    return Path(text)
+
+
 def _jobs(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 256):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 256")
@@ -462,11 +481,9 @@ def _next_run(lab: str) -> Path:
 
 
 def main() -> int:
-    """Run one command; every refusal ends in a message and the exit code of its kind."""
+    """Run one command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(  # type: ignore[union-attr]
-            errors="backslashreplace"
-        )
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     options = read_arguments(sys.argv[1:])
     if options.does is check:
         sys.dont_write_bytecode = True
@@ -476,11 +493,19 @@ def main() -> int:
             told = f"Nothing changed: {options.out / 'index.html'} is what these inputs make."
             return Voice(options.json).result(told, outcome="unchanged", site=str(options.out))
         enter_venv()
-        code: int = options.does(options)
-        return code
+        return answer(options)
     except KeyboardInterrupt:
         print("Stopped. Nothing is half-written.", file=sys.stderr)
         return 130
+
+
+def answer(options: argparse.Namespace) -> int:
+    """Do what was asked; a refusal is told, and has the exit code of its kind."""
+    from report.errors import BackendMissing, ReportError, UsageFault
+
+    try:
+        code: int = options.does(options)
+        return code
     except ReportError as fault:
         return refuse(fault, options.json)
     except ModuleNotFoundError as missing:

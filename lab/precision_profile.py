@@ -169,16 +169,6 @@ def profile(request: Request, folder: RunFolder) -> Mapping[str, Any]:
             trace.capture(folder, steps, platform=request.platform)
     with folder.stage("write the report"):
         folder.write_json(
-            "environment.json",
-            environment.describe(
-                requested=request.platform,
-                device=device,
-                flags_outside=flags,
-                load_before=load_before,
-                redacted=folder.redactor.done,
-            ),
-        )
-        folder.write_json(
             "report.json",
             {
                 "schema": "assay/precision/1",
@@ -197,6 +187,15 @@ def profile(request: Request, folder: RunFolder) -> Mapping[str, Any]:
                 else None,
             },
         )
+        described = environment.describe(
+            requested=request.platform,
+            device=device,
+            flags_outside=flags,
+            load_before=load_before,
+        )
+        # Redacted before it tells what was redacted, so that its own fields are told as well.
+        described = folder.redactor.mapping(described, "environment.json")
+        folder.write_json("environment.json", described | {"redacted": folder.redactor.done})
         folder.seal()
     return results
 
@@ -334,12 +333,13 @@ def measure(
         "compiler_memory_bytes": program.memory_bytes,
         "program": {
             "stablehlo": stablehlo,
-            "stablehlo_sha256": folder.write_text(stablehlo, program.stablehlo),
+            "stablehlo_sha256": folder.write_program(stablehlo, program.stablehlo),
             "hlo": hlo,
-            "hlo_sha256": folder.write_text(hlo, program.hlo),
+            "hlo_sha256": folder.write_program(hlo, program.hlo),
         },
         "output": {
             "file": kept,
+            "file_reason": None if kept else f"not kept: over {KEPT_OUTPUT_BYTES:,} bytes",
             "sha256": folder.write_array(kept, output) if kept else None,
             "shape": list(output.shape),
             "dtype": str(output.dtype),

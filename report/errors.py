@@ -114,4 +114,4 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name, names, n=3, cutoff=0.6)
     if near:
         return f"Did you mean {' or '.join(near)}?"
-    return f"Known: {', '.join(names[:12])}{', …' if len(names) > 12 else ''}."
+    return f"Known: {', '.join(names[:12])}{', …' if len(names) > 12 else ''}." if names else ""

@@ -106,19 +106,19 @@ def file_faults(record: Record) -> list[Fault]:
         faults += [
             Fault(
                 where=f"{record.name}/{printable(path)}",
-                found="added since it was recorded",
+                found="added: the manifest does not list it",
                 expected="only files that the manifest lists",
             )
             for path in sorted(found.keys() - record.manifest.keys())
         ]
-    if not any(path.startswith(_SOURCES) for path in record.manifest):
-        faults.append(
-            Fault(
-                where=f"{record.name}/{_SOURCES.rstrip('/')}",
-                found="no sources in the manifest",
-                expected="a copy of the lab that measured",
+        if not any(path.startswith(_SOURCES) for path in record.manifest):
+            faults.append(
+                Fault(
+                    where=f"{record.name}/{_SOURCES.rstrip('/')}",
+                    found="no sources in the manifest",
+                    expected="a copy of the lab that measured",
+                )
             )
-        )
     return faults
 
 

@@ -1,8 +1,8 @@
 """The site's folder: written beside, swapped in whole, and never more than what we made.
 
-A site carries a marker, `assay-site.json`, with the fingerprint of what it was built from and
-the digest of every file. Only a folder with a marker is ever replaced, and only when it holds
-nothing else. A kill at any moment leaves a whole site, and the next `publish` carries on:
+A site carries a marker with the fingerprint of what it was built from and the digest of every
+file. Only a folder with a marker is ever replaced, and only when it holds nothing else. A kill
+at any moment leaves a whole site, and the next `publish` carries on:
 
     site              the site
     site.assay-new    the next one being written, or the last one being removed
@@ -10,11 +10,8 @@ nothing else. A kill at any moment leaves a whole site, and the next `publish` c
     site.assay-lock   held while one build writes
 
 Only the marker is flushed to disk: after a power failure it tells whose folder this is, and its
-digests whether the site has to be built again. `state` is on the path of an unchanged build, so
-this module imports little and handles paths as text.
+digests whether the site has to be built again.
 """
-# Path objects cost more than the work they would do here.
-# ruff: noqa: PTH
 
 import errno
 import json
@@ -23,50 +20,23 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from report.errors import ContentFault, Fault, UsageFault, raise_if_any
+from report.marker import MARKER, SCHEMA, digest_of, read_marker, state, walk
 
-MARKER = "assay-site.json"
-SCHEMA = "assay/site/1"
-
-_UNFINISHED = f"{MARKER}.part"
-"""The paths a build was going to write; gone once the marker stands."""
+PLAN = f"{MARKER}.part"
+"""The paths a build is going to write, with no digests yet; gone once the marker stands."""
 
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _RESERVED = re.compile(r"(?i)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 
-_MOVE = "Move these elsewhere, then build again."
-
-_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_ROOT = Path(__file__).resolve().parents[1]
 _SOURCES = ("report", "lab", "content", "templates", "tests", "bench", ".git", ".venv", ".cache")
 """Folders of the project that no site may be written into."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SiteState:
-    """A site on disk: what it was built from, and whether it is as it was written."""
-
-    inputs: str
-    files: Mapping[str, str]
-    """The SHA-256 of each file by its path, as the marker has it."""
-    intact: bool
-    """Every file is there with those bytes, and nothing else is."""
-
-
-def state(out: Path) -> SiteState | None:
-    """The site at `out`, every file hashed; `None` when no site is there."""
-    folder = os.fspath(out)
-    marker = _read_marker(folder)
-    if marker is None:
-        return None
-    inputs, files = marker
-    intact = set(_walk(folder)) == {*files, MARKER} and all(
-        _digest_of(f"{folder}/{path}") == digest for path, digest in files.items()
-    )
-    return SiteState(inputs=inputs, files=files, intact=intact)
+_MOVE = "Move these elsewhere, then build again."
 
 
 def publish(files: Mapping[str, bytes | Path], out: Path, inputs: str) -> None:
@@ -76,100 +46,99 @@ def publish(files: Mapping[str, bytes | Path], out: Path, inputs: str) -> None:
     `out` is not ours to replace, and `ContentFault` when two paths cannot live side by side.
     """
     _check_paths(files)
-    folder = os.path.abspath(out)
-    _check_place(folder, files)
-    with _locked(folder):
+    out = out.absolute()
+    _check_place(out, [value for value in files.values() if isinstance(value, Path)])
+    with _locked(out):
         recover(out)
-        _check_ours(folder)
-        _write(files, f"{folder}.assay-new", folder, inputs)
-        _swap(folder)
-        _clear(f"{folder}.assay-new")
-        _clear(f"{folder}.assay-old")
+        _check_ours(out)
+        _write(files, _beside(out, "new"), out, inputs)
+        _swap(_beside(out, "new"), out)
+        _clear(_beside(out, "new"))
+        _clear(_beside(out, "old"))
 
 
 def recover(out: Path) -> None:
     """Finish or undo what a killed `publish` left behind, without a site being lost."""
-    folder = os.path.abspath(out)
-    new, old = f"{folder}.assay-new", f"{folder}.assay-old"
-    for candidate in (new, old):
-        if not os.path.lexists(folder):
-            found = state(Path(candidate))
+    left = (_beside(out, "new"), _beside(out, "old"))
+    for folder in left:
+        if not os.path.lexists(out):
+            found = state(folder)
             if found is not None and found.intact:
-                os.rename(candidate, folder)
-    _clear(new)
-    _clear(old)
+                folder.rename(out)
+    for folder in left:
+        _clear(folder)
 
 
-def _write(files: Mapping[str, bytes | Path], new: str, current: str, inputs: str) -> None:
+def _beside(out: Path, role: str) -> Path:
+    return out.with_name(f"{out.name}.assay-{role}")
+
+
+def _write(files: Mapping[str, bytes | Path], new: Path, current: Path, inputs: str) -> None:
     """Write all files into `new`, then its marker. What has not changed is linked, not written."""
     _make_folder(new)
-    _write_marker(f"{new}/{_UNFINISHED}", inputs, dict.fromkeys(files, ""))
+    _write_marker(new / PLAN, inputs, dict.fromkeys(files, ""))
     for folder in sorted({folder for path in files for folder in _folders_above(path)}):
-        _make_folder(f"{new}/{folder}")
+        _make_folder(new / folder)
     digests = {}
     for path in sorted(files):
         value = files[path]
         content = value if isinstance(value, bytes) else value.read_bytes()
         digests[path] = sha256(content).hexdigest()
-        if not _link(f"{current}/{path}", f"{new}/{path}", digests[path]):
-            _write_file(f"{new}/{path}", content)
-    _write_marker(f"{new}/{MARKER}", inputs, digests)
-    os.unlink(f"{new}/{_UNFINISHED}")
+        if not _link(current / path, new / path, digests[path]):
+            _write_file(new / path, content)
+    _write_marker(new / MARKER, inputs, digests)
+    (new / PLAN).unlink()
 
 
-def _swap(folder: str) -> None:
-    """Put the new site in place of `folder`, which then holds the old one under another name."""
-    new, old = f"{folder}.assay-new", f"{folder}.assay-old"
-    if not os.path.lexists(folder):
-        os.rename(new, folder)
-    elif not _exchange(new, folder):
-        os.rename(folder, old)
-        os.rename(new, folder)
+def _swap(new: Path, out: Path) -> None:
+    """Put `new` in place of `out`; the old site, if any, is then beside it."""
+    if os.path.lexists(out) and not exchange(new, out):
+        out.rename(_beside(out, "old"))
+    if not os.path.lexists(out):
+        new.rename(out)
 
 
-def _exchange(one: str, other: str) -> bool:
+def exchange(one: Path, other: Path) -> bool:
     """Exchange two folders in one step; false where the system cannot."""
-    import ctypes  # noqa: PLC0415  an unchanged build never comes here
+    import ctypes  # noqa: PLC0415  slow to import, and most builds change nothing
 
     try:
         library = ctypes.CDLL(None, use_errno=True)
         if sys.platform == "darwin":
             failed = library.renamex_np(os.fsencode(one), os.fsencode(other), 2)  # RENAME_SWAP
         else:
-            at = -100  # AT_FDCWD; both paths are absolute
-            exchange = 2  # RENAME_EXCHANGE
-            failed = library.renameat2(at, os.fsencode(one), at, os.fsencode(other), exchange)
-    except (AttributeError, OSError, TypeError):  # no such function, or no C library by that name
+            here = -100  # AT_FDCWD; both paths are absolute
+            swap = 2  # RENAME_EXCHANGE
+            failed = library.renameat2(here, os.fsencode(one), here, os.fsencode(other), swap)
+    except (AttributeError, OSError, TypeError):  # no such function, or no such library
         return False
     return bool(failed == 0)
 
 
-def _clear(folder: str) -> None:
+def _clear(folder: Path) -> None:
     """Remove a site of ours, or what a killed build left of one; refuse anything else."""
     if not os.path.lexists(folder):
         return
-    if os.path.islink(folder) or not os.path.isdir(folder):
-        raise UsageFault(
-            f"{folder} is in the way and is no folder of ours.", hint="Move it elsewhere."
-        )
-    present = set(_walk(folder))
+    if folder.is_symlink() or not folder.is_dir():
+        raise UsageFault(f"{folder} is in the way, and is no folder of ours.", hint=_MOVE)
+    present = set(walk(folder))
     ours = _files_of(folder)
     foreign = sorted(path for path in present - ours if not path.endswith("/"))
     raise_if_any(
         UsageFault,
-        f"{folder} is in the way and holds what we did not make:",
-        [Fault(where=f"{folder}/{path}", found="not ours") for path in foreign],
+        f"{folder} is in the way, and holds what we did not make:",
+        [Fault(where=str(folder / path), found="not ours") for path in foreign],
         hint=_MOVE,
     )
-    markers = [path for path in (_UNFINISHED, MARKER) if path in present]
-    for path in sorted(ours & present - set(markers)):
-        os.unlink(f"{folder}/{path}")
-    for below, _, _ in sorted(os.walk(folder), reverse=True):
-        if below != folder:
-            os.rmdir(below)
+    markers = {PLAN, MARKER} & present
+    for path in ours & present - markers:
+        (folder / path).unlink()
+    for below, _, _ in os.walk(folder, topdown=False):
+        if below != str(folder):
+            Path(below).rmdir()
     for path in markers:  # last: until here they tell that the rest is ours
-        os.unlink(f"{folder}/{path}")
-    os.rmdir(folder)
+        (folder / path).unlink()
+    folder.rmdir()
 
 
 def _check_paths(files: Mapping[str, bytes | Path]) -> None:
@@ -177,7 +146,7 @@ def _check_paths(files: Mapping[str, bytes | Path]) -> None:
     faults = []
     taken: dict[str, str] = {}
     for path in sorted(files):
-        if not _PATH.fullmatch(path) or path in (MARKER, _UNFINISHED) or len(path) > 240:
+        if not _PATH.fullmatch(path) or path in (MARKER, PLAN) or len(path) > 240:
             expected = "A-Z, a-z, 0-9, '.', '_' and '-', in relative parts that begin with no dot"
             faults.append(Fault(where=path, found="not a path a site can have", expected=expected))
         elif any(_RESERVED.fullmatch(part) or part.endswith(".") for part in path.split("/")):
@@ -188,86 +157,52 @@ def _check_paths(files: Mapping[str, bytes | Path]) -> None:
     for path in sorted(files):
         for folder in _folders_above(path):
             if folder.casefold() in taken:
-                found = f"a folder, where {taken[folder.casefold()]} is a file"
+                found = f"in a folder, where {taken[folder.casefold()]} is a file"
                 faults.append(Fault(where=path, found=found))
     raise_if_any(ContentFault, "These pages and files cannot stand in one site:", faults)
 
 
-def _check_place(folder: str, files: Mapping[str, bytes | Path]) -> None:
+def _check_place(out: Path, sources: list[Path]) -> None:
     """Refuse an output that holds, or lies in, what is not to be overwritten."""
-    real = os.path.realpath(folder)
-    kept = [_ROOT, os.getcwd(), os.path.expanduser("~")]
-    kept += [os.path.realpath(value) for value in files.values() if isinstance(value, Path)]
     hint = "Choose a folder of its own, such as site."
-    if os.path.islink(folder):
-        raise UsageFault(f"The output {folder} is a symbolic link.", hint=hint)
-    if os.path.lexists(folder) and not os.path.isdir(folder):
-        raise UsageFault(f"The output {folder} is not a folder.", hint=hint)
-    for place in kept:
-        if _lies_in(os.path.realpath(place), real):
-            raise UsageFault(f"The output {folder} would replace {place}.", hint=hint)
+    if out.is_symlink():
+        raise UsageFault(f"The output {out} is a symbolic link.", hint=hint)
+    if out.exists() and not out.is_dir():
+        raise UsageFault(f"The output {out} is not a folder.", hint=hint)
+    real = out.resolve()
+    for place in (_ROOT, Path.cwd(), Path("~").expanduser(), *sources):
+        if place.resolve().is_relative_to(real):
+            raise UsageFault(f"The output {out} would replace {place}.", hint=hint)
     for source in _SOURCES:
-        if _lies_in(real, f"{_ROOT}/{source}"):
-            raise UsageFault(f"The output {folder} lies in the sources, {source}.", hint=hint)
+        if real.is_relative_to(_ROOT / source):
+            raise UsageFault(f"The output {out} lies in the sources, {source}.", hint=hint)
 
 
-def _lies_in(place: str, folder: str) -> bool:
-    return place == folder or place.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _check_ours(folder: str) -> None:
+def _check_ours(out: Path) -> None:
     """Refuse a folder that we did not make, or one with more in it than we made."""
-    if not os.path.isdir(folder):
+    if not out.exists():
         return
-    present = set(_walk(folder))
-    if present and _read_marker(folder) is None:
+    present = set(walk(out))
+    if present and read_marker(out / MARKER) is None:
         raise UsageFault(
-            f"{folder} is not a site of ours: it has no {MARKER}, and it is not empty.",
+            f"{out} is not a site of ours: it has no {MARKER}, and it is not empty.",
             hint="Choose an empty or a new folder.",
         )
     raise_if_any(
         UsageFault,
-        f"{folder} holds what we did not make, so it stays as it is:",
+        f"{out} holds what we did not make, so it stays as it is:",
         [
-            Fault(where=f"{folder}/{path}", found="not ours")
-            for path in sorted(present - _files_of(folder))
+            Fault(where=str(out / path), found="not ours")
+            for path in sorted(present - _files_of(out))
         ],
         hint=_MOVE,
     )
 
 
-def _files_of(folder: str) -> set[str]:
+def _files_of(folder: Path) -> set[str]:
     """Paths that the markers of `folder` claim, and the markers themselves."""
-    markers = (_read_marker(folder), _read_marker(folder, _UNFINISHED))
-    return {MARKER, _UNFINISHED, *(path for _, files in filter(None, markers) for path in files)}
-
-
-def _read_marker(folder: str, name: str = MARKER) -> tuple[str, Mapping[str, str]] | None:
-    """The inputs and files that a site's marker tells, or `None` when it is not one."""
-    if os.path.islink(folder):
-        return None
-    try:
-        with open(f"{folder}/{name}", "rb") as file:
-            told = json.load(file)
-        inputs, files = told["inputs"], told["files"]
-        if told["schema"] == SCHEMA and isinstance(inputs, str):
-            return inputs, {str(path): str(digest) for path, digest in files.items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None
-    return None
-
-
-def _walk(folder: str, prefix: str = "") -> Iterator[str]:
-    """Paths of everything under `folder` that is no folder, and of folders that are empty."""
-    with os.scandir(f"{folder}/{prefix}") as found:
-        entries = list(found)
-    if prefix and not entries:
-        yield prefix
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(folder, f"{prefix}{entry.name}/")
-        else:
-            yield f"{prefix}{entry.name}"
+    markers = [read_marker(folder / name) for name in (MARKER, PLAN)]
+    return {MARKER, PLAN, *(path for _, files in filter(None, markers) for path in files)}
 
 
 def _folders_above(path: str) -> Iterator[str]:
@@ -276,67 +211,53 @@ def _folders_above(path: str) -> Iterator[str]:
     return ("/".join(parts[:end]) for end in range(1, len(parts)))
 
 
-def _digest_of(path: str) -> str:
-    """The SHA-256 of a plain file, or nothing when it is not one."""
-    try:
-        with open(path, "rb", buffering=0, opener=_open_plain) as file:
-            return sha256(file.readall()).hexdigest()
-    except OSError:
-        return ""
-
-
-def _open_plain(path: str, flags: int) -> int:
-    """Open without following a link and without waiting for a pipe."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-
-
-def _link(current: str, new: str, digest: str) -> bool:
+def _link(current: Path, new: Path, digest: str) -> bool:
     """Share the current site's file when its bytes are the wanted ones; false when not."""
-    if _digest_of(current) != digest:
+    if digest_of(current) != digest:
         return False
     try:
-        os.link(current, new)
-        os.chmod(new, 0o644)
+        new.hardlink_to(current)
+        new.chmod(0o644)
     except OSError:
         return False
     return True
 
 
-def _make_folder(path: str) -> None:
-    os.mkdir(path)
-    os.chmod(path, 0o755)  # whatever the umask
+def _make_folder(folder: Path) -> None:
+    folder.mkdir()
+    folder.chmod(0o755)  # whatever the umask
 
 
-def _write_file(path: str, content: bytes, *, flush: bool = False) -> None:
-    with open(path, "xb") as file:
+def _write_file(path: Path, content: bytes, *, flush: bool = False) -> None:
+    with path.open("xb") as file:
         file.write(content)
         if flush:
             file.flush()
             os.fsync(file.fileno())
-    os.chmod(path, 0o644)
+    path.chmod(0o644)
 
 
-def _write_marker(path: str, inputs: str, files: Mapping[str, str]) -> None:
+def _write_marker(path: Path, inputs: str, files: Mapping[str, str]) -> None:
     told = {"schema": SCHEMA, "inputs": inputs, "files": files}
     _write_file(path, json.dumps(told, indent=0, sort_keys=True).encode() + b"\n", flush=True)
 
 
 @contextmanager
-def _locked(folder: str) -> Iterator[None]:
-    """Hold the lock of `folder`, or refuse: one build writes at a time."""
+def _locked(out: Path) -> Iterator[None]:
+    """Hold the lock of `out`, or refuse: one build writes at a time."""
     try:
         import fcntl  # noqa: PLC0415  POSIX only
     except ImportError:  # a system without it goes unlocked
         yield
         return
-    path = f"{folder}.assay-lock"
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    path = _beside(out, "lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(handle).st_ino == os.stat(path).st_ino:
-                break  # else its last holder has removed it meanwhile
+            if os.path.samestat(os.fstat(handle), path.stat()):
+                break
         except FileNotFoundError:
             pass
         except OSError as error:
@@ -344,12 +265,12 @@ def _locked(folder: str) -> Iterator[None]:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 raise
             raise UsageFault(
-                f"Another build is writing {folder}.", hint="Wait for it, then build again."
+                f"Another build is writing {out}.", hint="Wait for it, then build again."
             ) from None
-        os.close(handle)
+        os.close(handle)  # its last holder removed it meanwhile: take the new one
     try:
         yield
     finally:
         with suppress(FileNotFoundError):
-            os.unlink(path)
+            path.unlink()
         os.close(handle)

@@ -119,7 +119,9 @@ def _error(value: Printable) -> str:
 
 def _power_of_two(value: Printable) -> str:
     number = _number(value)
-    numerator, denominator = number.as_integer_ratio() if number > 0 else (0, 1)
+    # The float itself, not its shortest text: 2⁻²⁴ is not 5.960464477539063e-08.
+    exact = value if isinstance(value, float) else number
+    numerator, denominator = exact.as_integer_ratio() if number > 0 else (0, 1)
     if numerator.bit_count() != 1 or denominator.bit_count() != 1:
         raise ContentFault(f"{value} is not a power of two.")
     return _power(2, numerator.bit_length() - denominator.bit_length())

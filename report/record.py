@@ -41,7 +41,6 @@ _DOCUMENTS: Mapping[DocumentName, tuple[str, str]] = {
 
 _OPTIONAL = ("trace",)
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<path>[^\r]+)")
 _SEGMENT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
@@ -104,7 +103,7 @@ def load_record(folder: Path) -> Record:
     files = tuple(reading.files())
     documents = {name: reading.document(*place) for name, place in _DOCUMENTS.items()}
     manifest = reading.manifest()
-    reading.completeness()
+    reading.completeness(manifest)
     return Record(
         name=folder.name,
         folder=folder,
@@ -133,8 +132,6 @@ class _Reading:
 
     def files(self) -> Iterator[RecordFile]:
         """Hash every file, in the order of paths, keeping the bytes of what will be parsed."""
-        if not _NAME.fullmatch(self.folder.name):
-            self.fault("", "a name a page cannot have", "a-z, 0-9, '.', '_' and '-', at most 64")
         parsed = {MANIFEST, "failure.json", *(path for path, _ in _DOCUMENTS.values())}
         for count, path in enumerate(sorted(self._walk("", 0))):
             if count >= MAX_FILES:
@@ -143,10 +140,11 @@ class _Reading:
             try:
                 with _open(self.folder / path) as stream:
                     size = os.fstat(stream.fileno()).st_size
-                    if size > MAX_FILE_BYTES:
-                        self.fault(path, f"{size:,} bytes", f"at most {MAX_FILE_BYTES:,}")
+                    limit = MAX_JSON_BYTES if path in parsed else MAX_FILE_BYTES
+                    if size > limit:
+                        self.fault(path, f"{size:,} bytes", f"at most {limit:,}")
                         continue
-                    if path in parsed and size <= MAX_JSON_BYTES:
+                    if path in parsed:
                         self.kept[path] = stream.read(MAX_JSON_BYTES)
                         digest = sha256(self.kept[path]).hexdigest()
                     else:
@@ -205,15 +203,16 @@ class _Reading:
             return {}
         return parse_manifest(content, f"{self.folder.name}/{MANIFEST}", self.faults)
 
-    def completeness(self) -> None:
-        """A run that failed, or whose report is missing, is no evidence."""
+    def completeness(self, manifest: Mapping[str, str]) -> None:
+        """A run that failed, or that never wrote one of its documents, is no evidence."""
         if "failure.json" in self.kept:
             failure = self.document("failure.json", "assay/failure/1") or {}
             found = f"a run that failed at {failure.get('stage')}: {failure.get('message')}"
             self.fault("failure.json", found, "a run that finished")
+            return
         for name, (path, _) in _DOCUMENTS.items():
-            if path not in self.kept and name not in _OPTIONAL:
-                self.fault(path, "missing or too large")
+            if path not in self.kept and path not in manifest and name not in _OPTIONAL:
+                self.fault(path, "missing")
 
 
 def parse_json(content: bytes, where: str, faults: list[Fault]) -> Any:
@@ -257,7 +256,7 @@ def parse_json(content: bytes, where: str, faults: list[Fault]) -> Any:
             object_pairs_hook=mapping,
         )
     except json.JSONDecodeError as error:
-        refuse(f"{error.msg.lower()} at column {error.colno}", error.lineno)
+        refuse(f"{error.msg.lower()} (column {error.colno})", error.lineno)
     except UnicodeDecodeError as error:
         refuse(f"the byte 0x{content[error.start]:02X} at {error.start:,}, which is not UTF-8")
     except RecursionError:

@@ -121,12 +121,12 @@ def chip_of_device(kind: str, chips: Mapping[str, Chip]) -> Chip | None:
 class Encoding(Enum):
     """What the codes of a format mean."""
 
-    INTEGER = "integer"
-    """A two's-complement integer, given meaning by a scale kept beside it."""
     IEEE = "ieee"
     """A float; all-ones exponents are infinities and NaN, as IEEE 754 has it."""
     FINITE = "finite"
     """A float without infinities; only all ones throughout is NaN (the `fn` formats)."""
+    INTEGER = "integer"
+    """A two's-complement integer, given meaning by a scale kept beside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ RIVER = (
     ("record", "specs", "exhibit"),
     ("notation", "cache", "folder"),
     ("units", "source"),
-    ("errors",),
+    ("errors", "marker"),
 )
 LEVEL = {room: level for level, line in enumerate(RIVER) for room in line}
 

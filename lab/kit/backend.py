@@ -17,6 +17,8 @@ PLUGINS = {"cpu": ("cpu",), "gpu": ("cuda", "rocm"), "tpu": ("tpu",)}
 CONFIG: dict[str, bool | int] = {
     # On a CPU the hand-over between threads costs more than a small product, and is mostly noise.
     "jax_cpu_enable_async_dispatch": False,
+    # A debugging switch in the environment would leave nothing to compile.
+    "jax_disable_jit": False,
     # Programs name no source files and lines, so their text depends on the program alone.
     "jax_traceback_in_locations_limit": 0,
 }
@@ -34,9 +36,9 @@ def start(platform: str) -> "jax.Device":
     import jax
 
     for option, value in CONFIG.items():
-        jax.config.update(option, value)
+        jax.config.update(option, value)  # type: ignore[no-untyped-call]
     for plugin in PLUGINS[platform]:
-        jax.config.update("jax_platforms", plugin)
+        jax.config.update("jax_platforms", plugin)  # type: ignore[no-untyped-call]
         try:
             device = jax.local_devices()[0]
         except (RuntimeError, AssertionError, IndexError) as problem:

@@ -2,7 +2,7 @@
 
 Text gets readable stand-ins; binary formats get stand-ins of the same length, so
 that no length field has to change. Program texts carry no source locations to
-begin with: see `backend.start`.
+begin with (see `backend.CONFIG`), and their words are never taken for names.
 """
 
 import getpass
@@ -16,27 +16,32 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-NOBODY = {"admin", "host", "jax", "localhost", "main", "nobody", "python", "root", "tpu", "user"}
-"""Names that identify nobody, and that program text may hold as ordinary words."""
+NOBODY = {"admin", "cpu", "gpu", "host", "jax", "localhost", "python", "root", "tpu", "user"}
+"""Names that identify nobody, and that records hold as ordinary words."""
 
 PATH = r"(?<![\w:/.)\]}-])/(?:[\w.+@~-]+/)+[\w.+@~-]*"
 """An absolute path of two parts or more; `/host:CPU` and `jit(f)/dot_general` are not."""
+
+
+Rule = tuple[str, str, re.Pattern[str]]
+"""What is looked for, what stands in for it, and its pattern."""
 
 
 class Redactor:
     """Replaces host names, user names and absolute paths, and remembers where it did."""
 
     def __init__(self, *, hosts: Iterable[str], users: Iterable[str], folders: Iterable[str]):
-        self._rules = [("absolute path", "<path>", re.compile(PATH))]
+        self._paths: list[Rule] = [("absolute path", "<path>", re.compile(PATH))]
         if known := _any_of(_spellings(folders)):
             pattern = re.compile(rf"(?<![\w)\]}}]){known}[\w.+@~/-]*")
-            self._rules.insert(0, ("absolute path", "<path>", pattern))
+            self._paths.insert(0, ("absolute path", "<path>", pattern))
+        self._names: list[Rule] = []
         for label, stand_in, names in (
             ("host name", "host0", hosts),
             ("user name", "user0", users),
         ):
             if name := _any_of(each for each in names if each.lower() not in NOBODY):
-                self._rules.append((label, stand_in, re.compile(rf"(?<![\w-]){name}(?![\w-])")))
+                self._names.append((label, stand_in, re.compile(rf"(?<![\w-]){name}(?![\w-])")))
         self._done: set[str] = set()
 
     @classmethod
@@ -64,9 +69,9 @@ class Redactor:
         """Remember a replacement made elsewhere, such as a host name in a file name."""
         self._done.add(f"{where}: {what}")
 
-    def text(self, text: str, where: str) -> str:
-        """`text` with a stand-in for every name and path."""
-        for label, stand_in, pattern in self._rules:
+    def text(self, text: str, where: str, *, names: bool = True) -> str:
+        """`text` with a stand-in for every path, and for every name if `names`."""
+        for label, stand_in, pattern in (*self._paths, *(self._names if names else ())):
             text, count = pattern.subn(stand_in, text)
             if count:
                 self.note(where, label)
@@ -77,17 +82,19 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value, where)
         if isinstance(value, Mapping):
-            return {key: self.value(item, where) for key, item in value.items()}
+            return self.mapping(value, where)
         if isinstance(value, list | tuple):
             return [self.value(item, where) for item in value]
         return value
 
-    def same_length(self, data: bytes, where: str, *, is_text: bool) -> bytes:
-        """Bytes with every path, and in text every name, overwritten in place."""
+    def mapping(self, value: Mapping[str, object], where: str) -> dict[str, object]:
+        """A JSON object with every string in its values redacted."""
+        return {key: self.value(item, where) for key, item in value.items()}
+
+    def same_length(self, data: bytes, where: str, *, names: bool) -> bytes:
+        """Bytes with every path, and every name if `names`, overwritten in place."""
         text = data.decode("latin-1")
-        for label, stand_in, pattern in self._rules:
-            if label != "absolute path" and not is_text:
-                continue
+        for label, stand_in, pattern in (*self._paths, *(self._names if names else ())):
             text, count = pattern.subn(partial(_stretched, stand_in), text)
             if count:
                 self.note(where, label)

@@ -74,9 +74,9 @@ class RunFolder:
         part.replace(target)
         return hashlib.sha256(data).hexdigest()
 
-    def write_text(self, name: str, text: str) -> str:
-        """Write redacted text as UTF-8 and return its SHA-256."""
-        return self.write(name, self.redactor.text(text, name).encode())
+    def write_program(self, name: str, text: str) -> str:
+        """Write the text of a program, without paths, and return its SHA-256."""
+        return self.write(name, self.redactor.text(text, name, names=False).encode())
 
     def write_json(self, name: str, value: object) -> str:
         """Write redacted, strict JSON with sorted keys and return its SHA-256."""
@@ -138,7 +138,7 @@ class RunFolder:
             },
         )
         self.seal()
-        print(f"refused: {message}\n  see {self.path / 'failure.json'}", file=sys.stderr)
+        print(f"no report: {message}\n  see {self.path / 'failure.json'}", file=sys.stderr)
         return exit_code
 
 

@@ -59,10 +59,10 @@ def request(folder: Path, labs: Mapping[str, Sequence[str]]) -> tuple[str, list[
             f"{record.name} cannot be measured again: its {_CONFIG} is not as it was recorded.",
             hint="Restore that file, from version control or from whoever made it.",
         )
-    lab, recorded = record.config.get("lab"), record.config.get("options", {})
+    lab, recorded = str(record.config.get("lab")), record.config.get("options", {})
     if lab not in labs:
         raise EvidenceMismatch(
-            f"{record.name} cannot be measured again: {lab!r} made it.",
+            f"{record.name} cannot be measured again: {lab} made it.",
             hint=f"Labs here: {', '.join(labs)}.",
         )
     options: list[str] = []
@@ -156,10 +156,11 @@ def put(name: str, records: Path) -> None:
     verify_manifest(load_record(staged))
     if target.is_symlink() or target.is_file():
         raise UsageFault(f"{target} is not a folder, so it is not a record; it stays as it is.")
+    if target.exists() and exchange(str(staged), str(target)):
+        return
     if target.exists():
-        exchange(staged, target)
-    else:
-        staged.rename(target)
+        _retire(target)
+    staged.rename(target)
 
 
 def _retire(folder: Path) -> None:
@@ -169,9 +170,14 @@ def _retire(folder: Path) -> None:
 
 
 def _clear(records: Path) -> None:
-    for leftover in (_STAGING, _RETIRED):
-        if (records / leftover).is_dir():
-            shutil.rmtree(records / leftover)
+    """Remove what a change left over. A record whose successor never took its place comes back."""
+    staging, retired = records / _STAGING, records / _RETIRED
+    for old in folders(retired):
+        if (staging / old.name).is_dir() and not (records / old.name).exists():
+            old.rename(records / old.name)
+    for leftover in (staging, retired):
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
 
 
 def _check_name(name: str) -> None:

@@ -18,7 +18,6 @@ from report.content.sheets import (
     load_chips,
     load_formats,
     load_models,
-    load_references,
 )
 from report.content.writings import (
     DECISION_EXTRAS,
@@ -72,8 +71,7 @@ def load_content(folder: Path) -> Content:
     if not folder.is_dir():
         raise ContentFault(f"There is no content folder {folder}.")
     faults: list[Fault] = []
-    references = load_references(folder / "chips", faults)
-    chips = load_chips(folder / "chips", references, faults)
+    references, chips = load_chips(folder / "chips", faults)
     formats = load_formats(folder / "formats", references, faults)
     content = Content(
         references=references,

@@ -6,13 +6,14 @@ made the form raises when `faults` is not empty, so a stand-in never leaves this
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from report.content.strict import Node, describe
 from report.errors import Fault, ReportError, did_you_mean
 
 _T = TypeVar("_T")
 _EPOCH = date(1970, 1, 1)
+MAX_INTEGER: Final = 10**18
 
 
 class Form:
@@ -20,6 +21,7 @@ class Form:
 
     def __init__(self, node: Node, file: str, faults: list[Fault], path: str = "") -> None:
         self.line, self._file, self._faults, self._path = node.line, file, faults, path
+        self._before = len(faults)
         self._taken: set[str] = set()
         self._entries: dict[str, Node] = {}
         if isinstance(node.value, dict):
@@ -32,6 +34,11 @@ class Form:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
+
+    @property
+    def sound(self) -> bool:
+        """No fault was noted, here or in another form, since this one was opened."""
+        return len(self._faults) == self._before
 
     def text(self, key: str, default: str | None = None) -> str:
         """Text that is not blank; a missing key gives `default`, if there is one."""
@@ -51,13 +58,15 @@ class Form:
             return None
         return self.text(key)
 
-    def integer(self, key: str, *, minimum: int = 0, maximum: int = 10**18) -> int:
+    def integer(self, key: str, *, minimum: int = 0, maximum: int = MAX_INTEGER) -> int:
         node = self._take(key)
         if node is None:
             return minimum
         value = node.value
         if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
-            expected = f"a whole number from {minimum:,} to {maximum:,}"
+            expected = f"a whole number, at least {minimum:,}"
+            if maximum < MAX_INTEGER:
+                expected = f"a whole number from {minimum:,} to {maximum:,}"
             self.fault(node.line, key, describe(value), expected)
             return minimum
         return value
@@ -133,14 +142,15 @@ class Form:
 
     def close(self) -> None:
         """Refuse every key that nobody asked for."""
-        for key in self._entries.keys() - self._taken:
-            hint = did_you_mean(key, self._taken)
-            self.fault(self._entries[key].line, "", f"the unknown key {key!r}", remedy=hint)
+        for key, node in self._entries.items():
+            if key not in self._taken:
+                hint = did_you_mean(key, self._taken)
+                self.fault(node.line, "", f"the unknown key {key!r}", remedy=hint)
 
     def unknown(self, key: str, name: str, known: Iterable[str]) -> None:
         """Note that the text under `key` names nothing known."""
         self.fault(
-            self.line_of(key), key, f"the unknown {name!r}", remedy=did_you_mean(name, known)
+            self.line_of(key), key, f"the unknown name {name!r}", remedy=did_you_mean(name, known)
         )
 
     def fault(self, line: int, key: str, found: str, expected: str = "", remedy: str = "") -> None:

@@ -63,7 +63,8 @@ def read_yaml(text: str, file: str, faults: list[Fault], *, first_line: int = 1)
             0 if mark is None else mark.line, f"this is not YAML: {error.problem or error.context}"
         )
     except yaml.YAMLError as error:
-        builder.fault(0, f"this is not YAML: {str(error).splitlines()[0]}")
+        line = text.count("\n", 0, getattr(error, "position", 0))
+        builder.fault(line, f"this is not YAML: {str(error).splitlines()[0]}")
     if len(faults) == before and builder.root is None:
         builder.fault(0, "the document is empty")
     return builder.root if len(faults) == before else None
@@ -78,6 +79,7 @@ class _Builder:
         self._open: list[tuple[Node, Node | None]] = []
         """Containers being filled, each with the key that waits for its value."""
         self._nodes = 0
+        self._told: set[Fault] = set()
 
     def take(self, event: yaml.Event) -> bool:
         """Add `event`; false when reading on is pointless."""
@@ -99,7 +101,10 @@ class _Builder:
 
     def fault(self, line: int, found: str, *, expected: str = "", remedy: str = "") -> None:
         where = f"{self._file}:{self._line(line)}"
-        self._faults.append(Fault(where=where, found=found, expected=expected, remedy=remedy))
+        fault = Fault(where=where, found=found, expected=expected, remedy=remedy)
+        if fault not in self._told:
+            self._told.add(fault)
+            self._faults.append(fault)
 
     def _line(self, line: int) -> int:
         return line + self._first_line
@@ -170,8 +175,8 @@ class _Builder:
         if _DATE.fullmatch(text):
             try:
                 return date.fromisoformat(text)
-            except ValueError as error:
-                self.fault(line, f"{text} is no day of the calendar: {error}")
+            except ValueError:
+                self.fault(line, f"{text}, which is no day of the calendar")
                 return None
         if power := _POWER.fullmatch(text):
             whole, fraction, sign, exponent = power.groups()

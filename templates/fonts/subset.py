@@ -165,7 +165,7 @@ def main(node_modules: Path) -> None:
         path = HERE / f"{face.file}.woff2"
         font.save(path)
         lacking = missing(font, face.characters)
-        print(f"{path.name}: {path.stat().st_size:,} B, lacks {lacking!r}")
+        sys.stdout.write(f"{path.name}: {path.stat().st_size:,} B, lacks {lacking!r}\n")
 
 
 if __name__ == "__main__":

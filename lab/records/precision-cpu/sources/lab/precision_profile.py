@@ -113,7 +113,6 @@ class Program:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the lab from a command line and return its exit code."""
     request, path = parse(arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         folder = RunFolder.create(path, Redactor.of_this_machine())
     except LabFault as fault:
@@ -144,14 +143,17 @@ def profile(request: Request, folder: RunFolder) -> Mapping[str, Any]:
         quantizers.require_int32_room(request.features)
         inputs = make_inputs(request)
         references = {case: reference_product(each.x, each.w) for case, each in inputs.items()}
+    with folder.stage("measure the timing floor"):
+        floor = timing_floor(device, request.steps)
     results: dict[str, Any] = {}
     programs: dict[str, Program] = {}
     for case in CASES:
         for policy in POLICIES:
             name = f"{case}-{policy}"
-            with folder.stage(f"measure {name}"):
+            with folder.stage(f"compile {name}"):
                 operands = prepare(inputs[case], policy)
                 programs[name] = compile_product(name, operands, device)
+            with folder.stage(f"measure {name}"):
                 results[name] = {
                     "case": case,
                     "policy": policy,
@@ -167,16 +169,6 @@ def profile(request: Request, folder: RunFolder) -> Mapping[str, Any]:
             trace.capture(folder, steps, platform=request.platform)
     with folder.stage("write the report"):
         folder.write_json(
-            "environment.json",
-            environment.describe(
-                requested=request.platform,
-                device=device,
-                flags_outside=flags,
-                load_before=load_before,
-                redacted=folder.redactor.done,
-            ),
-        )
-        folder.write_json(
             "report.json",
             {
                 "schema": "assay/precision/1",
@@ -189,11 +181,21 @@ def profile(request: Request, folder: RunFolder) -> Mapping[str, Any]:
                     for case, each in references.items()
                 },
                 "results": results,
+                "timing_floor_s": floor,
                 "trace": {"steps": len(results), "summary": "trace/summary.json"}
                 if request.trace
                 else None,
             },
         )
+        described = environment.describe(
+            requested=request.platform,
+            device=device,
+            flags_outside=flags,
+            load_before=load_before,
+        )
+        # Redacted before it tells what was redacted, so that its own fields are told as well.
+        described = folder.redactor.mapping(described, "environment.json")
+        folder.write_json("environment.json", described | {"redacted": folder.redactor.done})
         folder.seal()
     return results
 
@@ -306,12 +308,20 @@ def compiler_memory(compiled: Any) -> dict[str, int | None]:
     }
 
 
+def timing_floor(device: "jax.Device", steps: int) -> dict[str, object]:
+    """What a sample costs when there is next to nothing to compute: the clock, and one call."""
+    import jax
+
+    scalar = jax.device_put(np.float32(0), device)
+    empty = jax.jit(lambda value: value).lower(scalar).compile()
+    return {
+        "clock": sample(lambda: None, steps=steps).as_json(),
+        "empty_call": sample(lambda: empty(scalar).block_until_ready(), steps=steps).as_json(),
+    }
+
+
 def measure(
-    name: str,
-    program: Program,
-    reference: NDArray[np.float64],
-    steps: int,
-    folder: RunFolder,
+    name: str, program: Program, reference: NDArray[np.float64], steps: int, folder: RunFolder
 ) -> dict[str, object]:
     """Error, timing and memory of one program; its texts and output go to `folder`."""
     output = np.asarray(program.run())
@@ -323,12 +333,13 @@ def measure(
         "compiler_memory_bytes": program.memory_bytes,
         "program": {
             "stablehlo": stablehlo,
-            "stablehlo_sha256": folder.write_text(stablehlo, program.stablehlo),
+            "stablehlo_sha256": folder.write_program(stablehlo, program.stablehlo),
             "hlo": hlo,
-            "hlo_sha256": folder.write_text(hlo, program.hlo),
+            "hlo_sha256": folder.write_program(hlo, program.hlo),
         },
         "output": {
             "file": kept,
+            "file_reason": None if kept else f"not kept: over {KEPT_OUTPUT_BYTES:,} bytes",
             "sha256": folder.write_array(kept, output) if kept else None,
             "shape": list(output.shape),
             "dtype": str(output.dtype),
@@ -364,7 +375,7 @@ def print_results(results: Mapping[str, Any]) -> None:
         error = result["relative_l2_error"]
         shown = "undefined" if error is None else f"{error:.6g}"
         median_us = result["timing_s"]["median"] * 1e6
-        print(f"{name:<14}{shown:>20}{result['stored_bytes']['total']:>14,}{median_us:>9.1f} µs")
+        print(f"{name:<14}{shown:>20}{result['stored_bytes']['total']:>14,}{median_us:>9.1f} us")
 
 
 def parse(arguments: Sequence[str] | None) -> tuple[Request, Path]:
@@ -430,4 +441,5 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(main())

@@ -43,13 +43,13 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, redactor: Redactor) -> "RunFolder":
         """Make a new folder; refuse, and leave untouched, one that is already there."""
+        if os.path.lexists(path):
+            raise UsageFault(
+                f"{path} is already there and stays as it is; name a new folder with --run-dir"
+            )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir()
-        except FileExistsError:
-            raise UsageFault(
-                f"{path} is already there and stays as it is; name a new folder with --run-dir"
-            ) from None
         except OSError as problem:
             raise UsageFault(f"{path} cannot be made: {problem.strerror}") from None
         return cls(path, redactor)
@@ -74,9 +74,9 @@ class RunFolder:
         part.replace(target)
         return hashlib.sha256(data).hexdigest()
 
-    def write_text(self, name: str, text: str) -> str:
-        """Write redacted text as UTF-8 and return its SHA-256."""
-        return self.write(name, self.redactor.text(text, name).encode())
+    def write_program(self, name: str, text: str) -> str:
+        """Write the text of a program, without paths, and return its SHA-256."""
+        return self.write(name, self.redactor.text(text, name, names=False).encode())
 
     def write_json(self, name: str, value: object) -> str:
         """Write redacted, strict JSON with sorted keys and return its SHA-256."""
@@ -138,7 +138,7 @@ class RunFolder:
             },
         )
         self.seal()
-        print(f"refused: {message}\n  see {self.path / 'failure.json'}", file=sys.stderr)
+        print(f"no report: {message}\n  see {self.path / 'failure.json'}", file=sys.stderr)
         return exit_code
 
 

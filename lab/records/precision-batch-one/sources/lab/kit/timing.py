@@ -25,7 +25,7 @@ class Samples:
         }
 
 
-def sample(call: Callable[[], None], *, steps: int) -> Samples:
+def sample(call: Callable[[], object], *, steps: int) -> Samples:
     """Time `steps` calls after the warm-up; `call` returns when its result is ready."""
     for _ in range(WARM_UP_CALLS):
         call()

@@ -47,9 +47,8 @@ def describe(
     device: "jax.Device",
     flags_outside: Mapping[str, str | None],
     load_before: Sequence[float] | None,
-    redacted: Sequence[str],
 ) -> dict[str, object]:
-    """environment.json as it stands when a run ends."""
+    """environment.json as it stands when a run ends, but for what was redacted."""
     import jax
 
     memory, memory_reason = _device_memory(device)
@@ -86,7 +85,6 @@ def describe(
             "machine": platform.machine(),
         },
         "recorded_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "redacted": list(redacted),
     }
 
 

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lab.kit import xspace
 from lab.kit.faults import CheckFailed
@@ -54,7 +54,7 @@ def capture(folder: RunFolder, steps: Sequence[Step], *, platform: str) -> None:
                 ):
                     step.call()
         finally:
-            jax.profiler.stop_trace()
+            jax.profiler.stop_trace()  # type: ignore[no-untyped-call]
         files = _redacted_tree(Path(scratch), folder.redactor)
     space = next(data for name, data in files.items() if name.endswith(".xplane.pb"))
     summary = summarize(space, [step.inner for step in steps], platform=platform)
@@ -63,7 +63,7 @@ def capture(folder: RunFolder, steps: Sequence[Step], *, platform: str) -> None:
     folder.write_json("trace/summary.json", summary | {"files": sorted(files)})
 
 
-def summarize(space: bytes, inner_names: Sequence[str], *, platform: str) -> dict[str, object]:
+def summarize(space: bytes, inner_names: Sequence[str], *, platform: str) -> dict[str, Any]:
     """Planes and steps of a serialized XSpace; refuse one that lacks an expected step."""
     from jax.profiler import ProfileData
 
@@ -89,7 +89,10 @@ def summarize(space: bytes, inner_names: Sequence[str], *, platform: str) -> dic
         raise CheckFailed(f"the trace holds the steps {found}, not {expected}")
     devices = [plane["name"] for plane in planes if str(plane["name"]).startswith("/device:")]
     if platform != "cpu" and not devices:
-        raise CheckFailed(f"the run says {platform}, but its trace shows no device")
+        raise CheckFailed(
+            f"the run says {platform}, but its trace shows no device; "
+            "the profiler may lack the permission, or the plugin, to see one"
+        )
     return {
         "schema": SCHEMA,
         "planes": planes,
@@ -101,7 +104,7 @@ def summarize(space: bytes, inner_names: Sequence[str], *, platform: str) -> dic
 
 def _note(devices: int) -> str:
     if devices:
-        return f"{devices} device planes in this file; other devices, if any, were not captured."
+        return f"Device planes in this file: {devices}. Other devices, if any, were not captured."
     return (
         "No device lane: on a CPU the operations run, and are recorded, on host threads. "
         "A lane that is absent says nothing about how busy a device was."
@@ -173,5 +176,5 @@ def _redacted(data: bytes, name: str, redactor: Redactor) -> bytes:
         text = redactor.text(gzip.decompress(data).decode(), name)
         return gzip.compress(text.encode(), mtime=0)
     return xspace.rewrite(
-        data, lambda content, is_text: redactor.same_length(content, name, is_text=is_text)
+        data, lambda content, is_text: redactor.same_length(content, name, names=is_text)
     )

@@ -1,0 +1,114 @@
+"""All figures in reading order: drawn when something changed, taken from the cache when not.
+
+A figure depends on a few parts of the study, on the code and font that draw it, and on the
+renderer's version. Those make its key; the renderer is imported only when a key is new.
+"""
+
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache as once
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Protocol
+
+from report.content import Content
+from report.errors import UsageFault, did_you_mean
+from report.exhibit import Figure
+from report.figures.pack import pack, unpack
+from report.numbers.study import Study, digest_of
+
+_HERE = Path(__file__).parent
+_FONT = _HERE.parents[1] / "templates" / "fonts" / "assay-sans.ttf"
+_CODE = (*sorted(_HERE.glob("*.py")), _HERE.parent / "notation.py", _HERE.parent / "exhibit.py")
+_RENDERERS = ("altair", "vl-convert-python")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One figure: the module that draws it, and the parts of study or content its `draw` takes."""
+
+    name: str
+    module: str
+    needs: tuple[str, ...]
+
+
+FIGURES = (
+    Entry(name="memory-budget", module="memory", needs=("memory",)),
+    Entry(name="kv-cache", module="kv_cache", needs=("kv_cache",)),
+    Entry(name="error-by-policy", module="error", needs=("featured", "formats")),
+    Entry(name="quantization-step", module="step", needs=("quantization_step",)),
+    Entry(name="bytes-by-policy", module="bytes", needs=("featured",)),
+    Entry(name="roofline", module="roofline", needs=("roofline",)),
+)
+"""In the order in which the lesson shows them."""
+
+
+class Store(Protocol):
+    """A store of bytes by key, such as `report.cache` has."""
+
+    def get(self, key: str) -> bytes | None: ...
+    def put(self, key: str, data: bytes) -> None: ...
+
+
+def draw(study: Study, content: Content, cache: Store, jobs: int = 1) -> Mapping[str, Figure]:
+    """Every figure that the study can fill, by name; the missing ones on up to `jobs` processes."""
+    parts = {entry: _parts(entry, study, content) for entry in FIGURES}
+    filled = [entry for entry in FIGURES if None not in parts[entry]]
+    keys = {entry: _key(entry, parts[entry]) for entry in filled}
+    packed = {entry: data for entry in filled if (data := cache.get(keys[entry])) is not None}
+    cold = {entry: parts[entry] for entry in filled if entry not in packed}
+    for entry, data in zip(cold, _draw_cold(cold, jobs), strict=True):
+        cache.put(keys[entry], data)
+        packed[entry] = data
+    return {entry.name: unpack(packed[entry]) for entry in filled}
+
+
+def draw_one(name: str, study: Study, content: Content) -> Figure:
+    """The figure `name`, drawn now; UsageFault for an unknown name or a study without its data."""
+    entry = next((entry for entry in FIGURES if entry.name == name), None)
+    if entry is None:
+        raise UsageFault(
+            f"There is no figure {name!r}.", hint=did_you_mean(name, (e.name for e in FIGURES))
+        )
+    parts = _parts(entry, study, content)
+    if None in parts:
+        raise UsageFault(f"The figure {name} needs a recorded precision run, and there is none.")
+    return unpack(_draw(entry, parts))
+
+
+def _parts(entry: Entry, study: Study, content: Content) -> tuple[object, ...]:
+    return tuple(
+        content.formats if need == "formats" else getattr(study, need) for need in entry.needs
+    )
+
+
+def _key(entry: Entry, parts: tuple[object, ...]) -> str:
+    """Everything that the drawing depends on."""
+    return sha256(f"figure {entry.name} {digest_of(parts)} {_renderer()}".encode()).hexdigest()
+
+
+@once
+def _renderer() -> str:
+    """Digest of the drawing code and font, with the versions of the libraries."""
+    digest = sha256()
+    for path in (*_CODE, _FONT):
+        digest.update(sha256(path.read_bytes()).digest())
+    return " ".join([digest.hexdigest(), *(f"{name} {version(name)}" for name in _RENDERERS)])
+
+
+def _draw_cold(cold: Mapping[Entry, tuple[object, ...]], jobs: int) -> list[bytes]:
+    """Packed drawings, in order. Each process starts its own renderer, which costs most."""
+    workers = min(jobs, len(cold) // 2)
+    if workers < 2:
+        return [_draw(entry, parts) for entry, parts in cold.items()]
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(_draw, cold, cold.values()))
+
+
+def _draw(entry: Entry, parts: tuple[object, ...]) -> bytes:
+    figure: Figure = import_module(f"report.figures.{entry.module}").draw(*parts)
+    return pack(figure)

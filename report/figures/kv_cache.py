@@ -1,0 +1,234 @@
+"""A key/value cache against its context length, in BF16 and in INT8; live in its shape."""
+
+from dataclasses import replace
+
+import altair as alt
+
+from report.exhibit import Cell, Column, Control, Figure, Scalar, Table
+from report.figures import theme
+from report.figures.render import render as draw_both
+from report.notation import render
+from report.numbers.memory import KvCache
+from report.numbers.worked_memory import CacheStudy
+
+NAME = "kv-cache"
+LONGEST = 16_384
+"""Tokens at the right edge, unless the worked context is longer."""
+GIB = 2**30
+ENTRIES = {"BF16": 2, "INT8": 1}
+"""Bytes of one cached element, by policy."""
+
+
+def draw(study: CacheStudy) -> Figure:
+    """Two straight lines through zero, and the worked context marked on both."""
+    cache = study.bf16
+    at = {"BF16": cache, "INT8": study.int8}
+    sizes = {policy: _gib(found.total) for policy, found in at.items()}
+    shape = (
+        f"{cache.batch} sequences, {cache.layers} layers, {cache.kv_heads} KV heads of "
+        f"dimension {cache.head_dim}"
+    )
+    alt_text = (
+        f"Cache size against context length for {shape}: straight lines through zero. At "
+        f"{cache.tokens:,} tokens {sizes['BF16']} in BF16 and {sizes['INT8']} in INT8; at twice "
+        f"the tokens {_gib(2 * cache.total)} and {_gib(2 * study.int8.total)}."
+    )
+    return Figure(
+        name=NAME,
+        title=(
+            f"At {cache.tokens:,} tokens the cache holds {sizes['BF16']}, and each doubling of "
+            "the context doubles it."
+        ),
+        reading=(
+            "The slope is what one more token adds for all sequences together. The dotted rule "
+            "marks the worked context; both lines start at zero."
+        ),
+        caption=(
+            f"Dense and unpadded, {shape}. Pages, padding, replication and the scales of INT8 come "
+            "on top. A smaller cache says nothing of the quality of what is generated."
+        ),
+        alt_text=alt_text,
+        kind="computed",
+        drawing=draw_both(
+            NAME,
+            _chart(cache, narrow=False),
+            _chart(cache, narrow=True),
+            alt_text=alt_text,
+            controls=_controls(cache),
+        ),
+        table=_table(study),
+        data=tuple(_rows(study)),
+        sources=(),
+    )
+
+
+def _gib(size: int) -> str:
+    return render(size, f"bytes(GiB, {1 if size % (GIB // 10) == 0 or size * 2 % GIB == 0 else 2})")
+
+
+def _contexts(cache: KvCache) -> list[int]:
+    return [cache.tokens // 2, cache.tokens, 2 * cache.tokens, 4 * cache.tokens]
+
+
+def _rows(study: CacheStudy) -> list[dict[str, Scalar]]:
+    return [
+        {
+            "tokens": tokens,
+            "bf16_bytes": replace(study.bf16, tokens=tokens).total,
+            "int8_bytes": replace(study.int8, tokens=tokens).total,
+        }
+        for tokens in _contexts(study.bf16)
+        if tokens
+    ]
+
+
+def _table(study: CacheStudy) -> Table:
+    worked = study.bf16.tokens
+
+    def cell(size: int, tokens: int, policy: str) -> Cell:
+        href = f"workings.html#study-kv-cache-{policy}-bytes" if tokens == worked else None
+        return Cell(text=_gib(size), kind="computed", href=href)
+
+    return Table(
+        name=f"{NAME}-data",
+        title="Cache size by context length",
+        caption="",
+        columns=(
+            Column(head="Tokens of each sequence"),
+            Column(head="BF16", numeric=True),
+            Column(head="INT8, without scales", numeric=True),
+        ),
+        rows=tuple(
+            (
+                Cell(text=f"{row['tokens']:,}"),
+                cell(int(row["bf16_bytes"] or 0), int(row["tokens"] or 0), "bf16"),
+                cell(int(row["int8_bytes"] or 0), int(row["tokens"] or 0), "int8"),
+            )
+            for row in _rows(study)
+        ),
+    )
+
+
+def _controls(cache: KvCache) -> tuple[Control, ...]:
+    def power(signal: str, label: str, value: int, maximum: int, unit: str = "") -> Control:
+        return Control(
+            signal=signal,
+            label=label,
+            value=value,
+            minimum=1,
+            maximum=maximum,
+            log2=True,
+            unit=unit,
+        )
+
+    return (
+        power("tokens", "Context, $T$", cache.tokens, 2**17, "tokens"),
+        power("batch", "Sequences, $B$", cache.batch, 256),
+        power("kv_heads", "KV heads, $H_{kv}$", cache.kv_heads, 64),
+        power("head_dim", "Head dimension, $D_h$", cache.head_dim, 256),
+        Control(signal="layers", label="Layers, $L$", value=cache.layers, minimum=1, maximum=128),
+    )
+
+
+def _chart(cache: KvCache, *, narrow: bool) -> alt.LayerChart:
+    if narrow:
+        frame = theme.Frame(width=330, height=300, left=42, right=14, top=42, bottom=46)
+    else:
+        frame = theme.Frame(width=600, height=320, left=46, right=96, top=42, bottom=46)
+    nbsp = theme.NBSP
+    start = replace(cache, tokens=LONGEST).total / GIB
+
+    lines = [
+        {"policy": policy, "each": each, "end": end}
+        for policy, each in ENTRIES.items()
+        for end in (0, 1)
+    ]
+    size = "2*batch*datum.tokens*layers*kv_heads*head_dim*datum.each/1073741824"
+    drawn = alt.Chart(theme.rows(lines)).transform_calculate(
+        tokens="datum.end*longest", size=size, text=f"datum.policy+', '+{_gib_text('datum.size')}"
+    )
+    worked = alt.Chart(
+        theme.rows([{"policy": policy, "each": each} for policy, each in ENTRIES.items()])
+    ).transform_calculate(
+        tokens="tokens",
+        size=size,
+        text=_gib_text("datum.size"),
+        here=f"format(tokens,',')+'{nbsp}tokens'",
+        zero="0",
+        top="top",
+    )
+    end_labels = drawn.transform_filter("datum.end==1")
+    x = alt.X(
+        "tokens:Q",
+        scale=alt.Scale(domain={"expr": "[0, longest]"}, nice=False),
+        axis=alt.Axis(
+            values={"expr": "[0, longest/4, longest/2, 3*longest/4, longest]"},
+            title="context length, tokens of each sequence",
+            grid=False,
+        ),
+    )
+    scale = alt.Scale(domain={"expr": "[0, top]"}, nice=False)
+    y = alt.Y("size:Q", scale=scale, axis=alt.Axis(tickCount=4, title=None))
+    inks = {"BF16": theme.C1, "INT8": theme.C2}
+    colour = alt.Color(
+        "policy:N", scale=alt.Scale(domain=list(inks), range=list(inks.values())), legend=None
+    )
+    bf16, int8 = ("datum.policy=='BF16'", "datum.policy=='INT8'")
+    layers = [
+        worked.transform_filter(bf16)
+        .mark_rule(**theme.REFERENCE)
+        .encode(x=x, y=alt.Y("zero:Q", scale=scale), y2="top:Q"),
+        worked.transform_filter(bf16)
+        .mark_text(align="center", dy=-10, **theme.ASIDE)
+        .encode(x=x, y=alt.Y("top:Q", scale=scale), text="here:N"),
+        drawn.mark_line().encode(x=x, y=y, color=colour),
+        worked.mark_point().encode(x=x, y=y, color=colour),
+        worked.transform_filter(bf16)
+        .mark_text(align="right", dx=-11, dy=-8, **theme.VALUE)
+        .encode(x=x, y=y, color=colour, text="text:N"),
+        worked.transform_filter(int8)
+        .mark_text(dx=11, dy=12, **theme.VALUE)
+        .encode(x=x, y=y, color=colour, text="text:N"),
+        alt.Chart(theme.rows([{"text": "GiB"}]))
+        .mark_text(align="right", fontSize=13, color=theme.INK2)
+        .encode(x=alt.value(-6), y=alt.value(-20), text="text:N"),
+    ]
+    if narrow:
+        layers.append(
+            end_labels.mark_text(align="right", dx=-4, dy=-14, **theme.VALUE).encode(
+                x=x, y=y, color=colour, text="text:N"
+            )
+        )
+    else:
+        layers.append(
+            end_labels.mark_text(dx=8, **theme.VALUE).encode(x=x, y=y, color=colour, text="text:N")
+        )
+    return frame.hold(*layers, params=_params(cache, start))
+
+
+def _gib_text(value: str) -> str:
+    """Three significant digits and the unit."""
+    return f"format({value},'.3~r')+'{theme.NBSP}GiB'"
+
+
+def _params(cache: KvCache, start: float) -> list[alt.Parameter]:
+    shape = {
+        "tokens": cache.tokens,
+        "batch": cache.batch,
+        "kv_heads": cache.kv_heads,
+        "head_dim": cache.head_dim,
+        "layers": cache.layers,
+    }
+    bf16 = "2*batch*tokens*layers*kv_heads*head_dim*2/1073741824"
+    summary = (
+        f"batch+' × '+format(tokens,',')+' tokens, '+layers+' layers, '+kv_heads+' KV heads of '"
+        f"+head_dim+': '+{_gib_text(bf16)}+' in BF16, '+{_gib_text(f'{bf16}/2')}+' in INT8.'"
+    )
+    longest = f"max({LONGEST}, tokens)"
+    full = "2*batch*longest*layers*kv_heads*head_dim*2/1073741824"
+    return [
+        *(alt.param(name=name, value=value) for name, value in shape.items()),
+        alt.param(name="longest", expr=longest),
+        alt.param(name="top", expr=f"max({start!r}, {full})"),
+        alt.param(name="summary", expr=summary),
+    ]

@@ -1,0 +1,335 @@
+"""The lesson's product under the two documented ceilings of one chip; live in chip and batch."""
+
+import json
+
+import altair as alt
+
+from report.exhibit import Cell, Column, Control, Figure, Scalar, Table
+from report.figures import theme
+from report.figures.render import render as draw_both
+from report.notation import render
+from report.numbers.roofline import Product, Roofline
+from report.numbers.worked_roofline import RooflineStudy
+
+NAME = "roofline"
+LARGEST_BATCH = 4096
+TERA = 1e12
+
+
+def draw(study: RooflineStudy) -> Figure:
+    """Both axes logarithmic; points lie on the lower ceiling, since nothing here was timed."""
+    drawn, products = study.drawn, study.products
+    first, last = products[0], products[-1]
+    points = "; ".join(_point_words(drawn, product) for product in products)
+    alt_text = (
+        f"Roofline of {drawn.chip} for {drawn.operand.upper()} operands, both axes logarithmic. "
+        f"A slope of {_readings(study)} meets a flat ceiling of {drawn.peak.as_documented} at "
+        f"{_ridges(study.rooflines[study.chip])} {drawn.work} per byte. At best, {points}."
+    )
+    return Figure(
+        name=NAME,
+        title=(
+            f"Batching {last.m} rows lifts intensity from {_intensity(first)} to "
+            f"{_intensity(last)} {drawn.work} per byte, "
+            + ("still left of the ridge." if last.intensity < drawn.ridge else "past the ridge.")
+        ),
+        reading=(
+            "Right is more arithmetic for each byte of HBM; up is more arithmetic a second. Under "
+            "the slope memory traffic sets the bound, under the flat line arithmetic does. They "
+            "meet at the ridge."
+        ),
+        caption=(
+            f"Bounds, not timings. {_cited(study)} The product is {_shape(first)} with "
+            f"{drawn.operand.upper()} operands, each byte moved once; launches, scales and padding "
+            "are left out."
+        ),
+        alt_text=alt_text,
+        kind="computed",
+        drawing=draw_both(
+            NAME,
+            _chart(study, narrow=False),
+            _chart(study, narrow=True),
+            alt_text=alt_text,
+            controls=_controls(study),
+        ),
+        table=_table(study),
+        data=tuple(_rows(study)),
+        sources=tuple(
+            dict.fromkeys(
+                ceiling.source
+                for reading in study.rooflines[study.chip][:2]
+                for ceiling in (reading.peak, reading.bandwidth)
+            )
+        ),
+    )
+
+
+def _readings(study: RooflineStudy) -> str:
+    return " or ".join(r.bandwidth.as_documented for r in study.rooflines[study.chip][:2])
+
+
+def _cited(study: RooflineStudy) -> str:
+    """Each ceiling with the document that states it."""
+    readings = study.rooflines[study.chip][:2]
+    peak = readings[0].peak
+    slopes = ", or ".join(
+        f"{r.bandwidth.as_documented} ([{r.bandwidth.edition}]({r.bandwidth.source.href}))"
+        for r in readings
+    )
+    return (
+        f"Ceilings of one {readings[0].chip} chip: {peak.as_documented} "
+        f"([{peak.edition}]({peak.source.href})) and {slopes}."
+    )
+
+
+def _shape(product: Product) -> str:
+    return f"$m$ × {product.k:,} by {product.k:,} × {product.n:,}"
+
+
+def _intensity(product: Product) -> str:
+    return render(product.intensity, f"fixed({3 if product.intensity < 10 else 1})")
+
+
+def _point_words(roofline: Roofline, product: Product) -> str:
+    rate = roofline.attainable_per_s(product.intensity) / TERA
+    return (
+        f"m = {product.m} has {_intensity(product)} {roofline.work} per byte and at most "
+        f"{render(rate, 'fixed(3)' if rate < 1 else 'fixed(1)')} T{roofline.work}/s"
+    )
+
+
+def _rows(study: RooflineStudy) -> list[dict[str, Scalar]]:
+    """Every product under every reading of the drawn chip, at full precision."""
+    return [
+        {
+            "chip": reading.chip,
+            "bandwidth": reading.bandwidth.as_documented,
+            "m": product.m,
+            "flop": product.operations,
+            "bytes": product.bytes,
+            "intensity": product.intensity,
+            "attainable_per_s": reading.attainable_per_s(product.intensity),
+            "ideal_s": reading.bound(product).ideal_s,
+            "ridge": reading.ridge,
+        }
+        for reading in study.rooflines[study.chip][:2]
+        for product in study.products
+    ]
+
+
+def _table(study: RooflineStudy) -> Table:
+    def row(reading: Roofline, product: Product, drawn: bool) -> tuple[Cell, ...]:
+        def worked(name: str) -> str | None:
+            return f"workings.html#study-roofline-m{product.m}-{name}" if drawn else None
+
+        bound = reading.bound(product)
+        return (
+            Cell(text=f"{product.m}"),
+            Cell(
+                text=reading.bandwidth.as_documented,
+                kind="documented",
+                href=f"chips.html#{study.chip}",
+            ),
+            Cell(text=_intensity(product), kind="computed", href=worked("intensity")),
+            Cell(
+                text=render(bound.ideal_s, "seconds(2)"),
+                kind="computed",
+                href=worked("ideal-s"),
+                note=f"set by {'arithmetic' if bound.limit == 'compute' else 'memory traffic'}",
+            ),
+        )
+
+    readings = study.rooflines[study.chip][:2]
+    return Table(
+        name=f"{NAME}-data",
+        title=f"Bounds on {study.drawn.chip}, as drawn",
+        caption="",
+        columns=(
+            Column(head="Rows, m", numeric=True),
+            Column(head="Bandwidth"),
+            Column(head=f"{study.drawn.work} per byte", numeric=True),
+            Column(head="Least time", numeric=True),
+        ),
+        rows=tuple(
+            row(reading, product, index == 0)
+            for index, reading in enumerate(readings)
+            for product in study.products
+        ),
+        sources=tuple(reading.bandwidth.source for reading in readings),
+    )
+
+
+def _controls(study: RooflineStudy) -> tuple[Control, ...]:
+    return (
+        Control(
+            signal="chip",
+            label="Chip",
+            value=study.chip,
+            options=tuple((id_, found[0].chip) for id_, found in study.rooflines.items()),
+        ),
+        Control(
+            signal="m",
+            label="Rows of X, $m$",
+            value=study.products[-1].m,
+            minimum=1,
+            maximum=LARGEST_BATCH,
+            log2=True,
+        ),
+    )
+
+
+def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
+    if narrow:
+        frame = theme.Frame(width=330, height=390, left=40, right=12, top=92, bottom=46)
+    else:
+        frame = theme.Frame(width=600, height=400, left=46, right=16, top=92, bottom=46)
+    product, work = study.products[0], study.drawn.work
+    low, high, bottom = product.intensity / 2.5, 4000.0, 0.1
+    top = 1.6 * max(found[0].peak.per_s for found in study.rooflines.values()) / TERA
+
+    ceilings = [
+        {"id": id_, "reading": index, "x": x, "y": reading.attainable_per_s(x) / TERA}
+        for id_, found in study.rooflines.items()
+        for index, reading in enumerate(found[:2])
+        for x in (low, reading.ridge, high)
+    ]
+    slope_at = 16 if narrow else 10
+    chips = [
+        {
+            "id": id_,
+            "peak": found[0].peak.per_s / TERA,
+            "bandwidth": found[0].bandwidth.per_s / TERA,
+            "ridge": found[0].ridge,
+            "right": high,
+            "floor": bottom,
+            "slope_x": slope_at,
+            "slope_y": slope_at * found[0].bandwidth.per_s / TERA,
+            "peak_text": f"{found[0].peak.as_documented} in {found[0].operand.upper()}",
+            "slope_text": " or ".join(r.bandwidth.as_documented for r in found[:2]),
+            "ridge_text": f"ridge {_ridges(found)}",
+        }
+        for id_, found in study.rooflines.items()
+    ]
+    cited = [
+        {"id": id_, "y": 17 * line - 84, "text": text}
+        for id_, found in study.rooflines.items()
+        for line, text in enumerate(_citations(found))
+    ]
+
+    x = alt.X("x:Q", scale=_log(low, high), axis=_decades(1, f"{work} per byte of HBM, log scale"))
+    y = alt.Y("y:Q", scale=_log(bottom, top), axis=_decades(0.1, None))
+    line = alt.Chart(theme.rows(ceilings)).transform_filter("datum.id==chip")
+    chosen = alt.Chart(theme.rows(chips)).transform_filter("datum.id==chip")
+    points = (
+        chosen.transform_calculate(batches=f"m=={product.m}?[m]:[{product.m}, m]")
+        .transform_flatten(["batches"], as_=["rows"])
+        .transform_calculate(x=_intensity_expr("datum.rows", product))
+        .transform_calculate(y="min(datum.peak, datum.x*datum.bandwidth)")
+        .transform_calculate(
+            text="'m = '+format(datum.rows,',')",
+            rate=f"format(datum.y,'.3~r')+'{theme.NBSP}T{work}/s'",
+        )
+    )
+    right = points.transform_filter("datum.x<40")
+    left = points.transform_filter("datum.x>=40 && datum.x<150")
+    under = points.transform_filter("datum.x>=150")
+    name = {**theme.VALUE, "color": theme.C2}
+    rate = {**theme.ASIDE, "color": theme.C2}
+    return frame.hold(
+        line.mark_line(color=theme.C1).encode(
+            x=x,
+            y=y,
+            strokeWidth=alt.StrokeWidth(
+                "reading:N", scale=alt.Scale(domain=[0, 1], range=[2, 1.25]), legend=None
+            ),
+            strokeDash=alt.StrokeDash(
+                "reading:N", scale=alt.Scale(domain=[0, 1], range=[[1, 0], [4, 3]]), legend=None
+            ),
+        ),
+        chosen.mark_text(align="right", dy=-11, color=theme.C1, **theme.VALUE).encode(
+            x="right:Q", y="peak:Q", text="peak_text:N"
+        ),
+        chosen.mark_text(align="right", dx=-10, dy=-10, color=theme.C1, **theme.VALUE).encode(
+            x="slope_x:Q", y="slope_y:Q", text="slope_text:N"
+        ),
+        chosen.mark_rule(**theme.REFERENCE).encode(x="ridge:Q", y="peak:Q", y2="floor:Q"),
+        chosen.mark_text(
+            align=alt.ExprRef("ridge>300?'right':'left'"),
+            dx=alt.ExprRef("ridge>300?-6:6"),
+            dy=-9,
+            **theme.ASIDE,
+        ).encode(x="ridge:Q", y="floor:Q", text="ridge_text:N"),
+        points.mark_rule(color=theme.C2, strokeDash=[1, 3]).encode(x=x, y=y, y2="floor:Q"),
+        points.mark_point(color=theme.C2).encode(x=x, y=y),
+        right.mark_text(dx=11, dy=6, **name).encode(x=x, y=y, text="text:N"),
+        right.mark_text(dx=11, dy=23, **rate).encode(x=x, y=y, text="rate:N"),
+        left.mark_text(align="right", dx=-11, dy=-20, **name).encode(x=x, y=y, text="text:N"),
+        left.mark_text(align="right", dx=-11, dy=-4, **rate).encode(x=x, y=y, text="rate:N"),
+        under.mark_text(align="center", dy=19, **name).encode(x=x, y=y, text="text:N"),
+        under.mark_text(align="center", dy=36, **rate).encode(x=x, y=y, text="rate:N"),
+        alt.Chart(theme.rows(cited))
+        .transform_filter("datum.id==chip")
+        .mark_text(fontSize=12 if narrow else 12.5, color=theme.INK2)
+        .encode(x=alt.value(-frame.left), y=alt.Y("y:Q", scale=None, axis=None), text="text:N"),
+        alt.Chart(theme.rows([{"text": f"T{work}/s at best, log scale"}]))
+        .mark_text(fontSize=13, color=theme.INK2)
+        .encode(x=alt.value(-frame.left), y=alt.value(-18), text="text:N"),
+        params=_params(study),
+    )
+
+
+def _log(low: float, high: float) -> alt.Scale:
+    return alt.Scale(type="log", domain=[low, high], nice=False)
+
+
+def _decades(low: float, title: str | None) -> alt.Axis:
+    """Plain numbers at the decades from `low` to 1,000."""
+    ticks = [tick for tick in (0.1, 1, 10, 100, 1000) if tick >= low]
+    return alt.Axis(values=ticks, format=",~g", tickCount=len(ticks), title=title)
+
+
+def _ridges(readings: tuple[Roofline, ...]) -> str:
+    return " or ".join(render(reading.ridge, "fixed(0)") for reading in readings[:2])
+
+
+def _citations(readings: tuple[Roofline, ...]) -> list[str]:
+    """One line a ceiling: the value as documented, then the document."""
+    ceilings = [readings[0].peak, *(reading.bandwidth for reading in readings[:2])]
+    return [f"{ceiling.as_documented}: {ceiling.edition}" for ceiling in ceilings]
+
+
+def _intensity_expr(m: str, product: Product) -> str:
+    """I as an expression of m: 2mkn over the bytes moved."""
+    k, n = product.k, product.n
+    fixed = k * n * product.w_bytes
+    each = k * product.x_bytes + n * product.y_bytes
+    return f"({2 * k * n}*{m}/({each}*{m}+{fixed}))"
+
+
+def _params(study: RooflineStudy) -> list[alt.Parameter]:
+    product, work = study.products[0], study.drawn.work
+    peak = {id_: found[0].peak.per_s for id_, found in study.rooflines.items()}
+    bandwidth = {id_: found[0].bandwidth.per_s for id_, found in study.rooflines.items()}
+    ridge = {id_: found[0].ridge for id_, found in study.rooflines.items()}
+    names = {id_: found[0].chip for id_, found in study.rooflines.items()}
+    intensity = _intensity_expr("m", product)
+    moved = (
+        f"({product.k * product.x_bytes + product.n * product.y_bytes}*m"
+        f"+{product.k * product.n * product.w_bytes})"
+    )
+    flop = f"({2 * product.k * product.n}*m)"
+    summary = (
+        f"'m = '+format(m,',')+' on '+chip_name+': '+format({intensity},'.3~r')"
+        f"+' {work} per byte, at least '"
+        f"+format(1e6*max({flop}/peak,{moved}/bandwidth),'.3~r')+'{theme.NBSP}µs, set by '"
+        f"+({flop}/peak>{moved}/bandwidth?'arithmetic.':'memory traffic.')"
+    )
+    return [
+        alt.param(name="chip", value=study.chip),
+        alt.param(name="m", value=study.products[-1].m),
+        alt.param(name="peak", expr=f"({json.dumps(peak)})[chip]"),
+        alt.param(name="ridge", expr=f"({json.dumps(ridge)})[chip]"),
+        alt.param(name="bandwidth", expr=f"({json.dumps(bandwidth)})[chip]"),
+        alt.param(name="chip_name", expr=f"({json.dumps(names)})[chip]"),
+        alt.param(name="summary", expr=summary),
+    ]

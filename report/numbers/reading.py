@@ -1,0 +1,117 @@
+"""Reading a lab's JSON into typed values: every missing or ill-typed field told at once."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeGuard, TypeVar, cast
+
+from report.errors import EvidenceMismatch, Fault
+
+_ABSENT = object()
+_Empty = TypeVar("_Empty")
+
+
+@dataclass(slots=True)
+class Fields:
+    """One JSON object and the place it stands, with the faults found so far in its document.
+
+    A field that is wrong is noted and read as an empty value; `finish` then refuses the
+    whole document, so no empty value is ever used.
+    """
+
+    found: Mapping[str, object]
+    where: str
+    faults: list[Fault] = field(default_factory=list)
+
+    def text(self, key: str) -> str:
+        value = self._get(key)
+        return value if isinstance(value, str) else self._wrong(key, value, "a text", "")
+
+    def flag(self, key: str) -> bool:
+        value = self._get(key)
+        return value if isinstance(value, bool) else self._wrong(key, value, "true or false", False)
+
+    def count(self, key: str) -> int:
+        """A whole number of at least zero."""
+        value = self._get(key)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+        return self._wrong(key, value, "a whole number, zero or more", 0)
+
+    def number(self, key: str) -> float:
+        """A finite number of at least zero."""
+        value = self._get(key)
+        if _finite(value) and value >= 0:
+            return float(value)
+        return self._wrong(key, value, "a finite number, zero or more", 0.0)
+
+    def optional_number(self, key: str) -> tuple[float | None, str]:
+        """A finite number and "", or None and the reason that must stand beside it."""
+        value = self._get(key)
+        if value is None:
+            return None, self.text(f"{key}_reason")
+        if _finite(value):
+            return float(value), ""
+        return self._wrong(key, value, "a finite number, or null with a reason", None), ""
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        value = self._get(key)
+        if isinstance(value, list) and all(map(_finite, value)):
+            return tuple(float(item) for item in value)
+        return self._wrong(key, value, "a list of finite numbers", ())
+
+    def counts(self, key: str) -> tuple[int, ...]:
+        value = self._get(key)
+        if isinstance(value, list) and all(type(item) is int and item >= 0 for item in value):
+            return tuple(value)
+        return self._wrong(key, value, "a list of whole numbers", ())
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self._get(key)
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        return self._wrong(key, value, "a list of texts", ())
+
+    def objects(self, key: str) -> "tuple[Fields, ...]":
+        """The objects of a list; their faults are noted with this one's."""
+        value = self._get(key)
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            value = self._wrong(key, value, "a list of objects", [])
+        return tuple(
+            Fields(item, f"{self.where}/{key}/{index}", self.faults)
+            for index, item in enumerate(value)
+        )
+
+    def within(self, key: str) -> "Fields":
+        """The object under `key`; its faults are noted with this one's."""
+        value = self._get(key)
+        if not isinstance(value, dict):
+            value = self._wrong(key, value, "an object", {})
+        return Fields(cast("Mapping[str, object]", value), f"{self.where}/{key}", self.faults)
+
+    def has(self, key: str) -> bool:
+        """Whether `key` is there and not null."""
+        return self.found.get(key) is not None
+
+    def fault(self, key: str, found: str, expected: str) -> None:
+        self.faults.append(Fault(where=f"{self.where}/{key}", found=found, expected=expected))
+
+    def finish(self, name: str) -> None:
+        """Return when nothing was wrong, or refuse `name` with every fault."""
+        if self.faults:
+            raise EvidenceMismatch(
+                f"{name} is not a precision run that this report can read:",
+                self.faults,
+                hint="Measure it again: python build.py run precision_profile",
+            )
+
+    def _get(self, key: str) -> object:
+        return self.found.get(key, _ABSENT)
+
+    def _wrong(self, key: str, value: object, expected: str, empty: _Empty) -> _Empty:
+        self.fault(key, "missing" if value is _ABSENT else f"{value!r:.60}", expected)
+        return empty
+
+
+def _finite(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,137 @@
+"""Everything worked out for one build, in one value: what figures, tables and pages are made of."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from hashlib import sha256
+
+from report.content import Content
+from report.errors import ContentFault
+from report.evidence import Evidence
+from report.numbers.precision import PrecisionRun, read_precision
+from report.numbers.stated import state_chips, state_formats, state_models
+from report.numbers.trace import TraceSummary, read_trace, work_out_trace
+from report.numbers.values import Values
+from report.numbers.worked_counting import work_out_counting
+from report.numbers.worked_memory import (
+    CacheStudy,
+    MemoryStudy,
+    work_out_cache,
+    work_out_memory,
+)
+from report.numbers.worked_precision import (
+    QuantizationStep,
+    step_of,
+    work_out_integer_range,
+    work_out_precision,
+    work_out_tiny_row,
+)
+from report.numbers.worked_roofline import RooflineStudy, work_out_roofline
+from report.numbers.workings import Workings
+
+FEATURED = "precision-cpu"
+"""The record that the lesson's figures are drawn from, where it is among several."""
+MODEL = "lesson"
+"""The model whose sizes the worked examples take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """One build's numbers. Picklable, so that figures can be drawn in other processes."""
+
+    precision: Mapping[str, PrecisionRun]
+    traces: Mapping[str, TraceSummary]
+    featured: PrecisionRun | None
+    """The run that the lesson's figures show; None when there is no record."""
+    memory: MemoryStudy
+    kv_cache: CacheStudy
+    roofline: RooflineStudy
+    quantization_step: QuantizationStep | None
+    values: Values
+    digest: str
+    """SHA-256 of every value above, so that two studies can be told apart."""
+
+
+def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
+    """Derive every number of the site, or refuse with every fault of a record at once."""
+    model = content.models.get(MODEL)
+    if model is None:
+        raise ContentFault(
+            f"content/models/{MODEL}.yaml is missing.", hint="It gives the worked examples' sizes."
+        )
+    note = Workings()
+    state_chips(content.chips, note)
+    state_formats(content.formats, note)
+    state_models(content.models, note)
+
+    memory = work_out_memory(model, content.chips, content.formats, note)
+    cache = work_out_cache(model, note)
+    roofline = work_out_roofline(model, content.chips, note)
+    work_out_counting(content.chips, note)
+    work_out_tiny_row(note)
+    work_out_integer_range(note)
+
+    runs = {name: read_precision(found) for name, found in sorted(evidence.items())}
+    traces = {
+        name: trace for name, found in sorted(evidence.items()) if (trace := read_trace(found))
+    }
+    for run in runs.values():
+        work_out_precision(run, note)
+    for name, trace in traces.items():
+        work_out_trace(name, trace, note)
+    featured = runs.get(FEATURED) or next(iter(runs.values()), None)
+    step = step_of(featured, note) if featured else None
+
+    values = Values(note.values, _documents(evidence))
+    return Study(
+        precision=runs,
+        traces=traces,
+        featured=featured,
+        memory=memory,
+        kv_cache=cache,
+        roofline=roofline,
+        quantization_step=step,
+        values=values,
+        digest=digest_of(
+            [list(note.values.values()), {n: e.record.manifest_sha256 for n, e in evidence.items()}]
+        ),
+    )
+
+
+def digest_of(value: object) -> str:
+    """SHA-256 of any value made of dataclasses, mappings, sequences and plain numbers."""
+    text = json.dumps(_plain(value), sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Decimal | Fraction | date):
+        return str(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"{type(value).__name__} has no digest")
+
+
+def _documents(evidence: Mapping[str, Evidence]) -> dict[str, Mapping[str, object]]:
+    """Recorded documents by the part of a pointer that stands before its #."""
+    documents: dict[str, Mapping[str, object]] = {}
+    for name, found in evidence.items():
+        record = found.record
+        documents[name] = record.report
+        documents[f"{name}/environment"] = record.environment
+        documents[f"{name}/config"] = record.config
+        if record.trace is not None:
+            documents[f"{name}/trace"] = record.trace
+    return documents

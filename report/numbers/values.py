@@ -1,0 +1,194 @@
+"""Every number a page may print, by its pointer: what it is, how it came to be, where it is shown.
+
+`<record>#/…` points into a run's report, `<record>/environment#/…` into another of its
+documents, `chips#/`, `formats#/` and `models#/` into what people wrote, and `study#/…`
+at what was worked out from all of them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from report.errors import ContentFault, did_you_mean
+from report.exhibit import Kind
+from report.units import Quantity
+
+Number = int | float | Decimal | str | None
+
+
+class UnknownPointer(ContentFault):
+    """A pointer at which nothing stands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """One number or text and its origin."""
+
+    pointer: str
+    number: Number
+    kind: Kind
+    unit: str = ""
+    """The unit that `number` counts; empty for a ratio, a count or a text."""
+    reason: str = ""
+    """Why there is no number; empty when there is one."""
+    formula: str = ""
+    """How it was worked out, in TeX; empty when it was recorded, documented or given."""
+    inputs: tuple[str, ...] = ()
+    """Pointers of what went into the formula."""
+    quantity: Quantity | None = None
+    """The documented quantity, exact and in its source's unit."""
+
+    @property
+    def printable(self) -> Number | Quantity:
+        """What a number format takes: the quantity where there is one, else the number."""
+        return self.quantity if self.quantity is not None else self.number
+
+
+class Values(Mapping[str, Value]):
+    """All values of one build. Iterating gives the known ones; a record's are found on demand."""
+
+    def __init__(
+        self, known: Mapping[str, Value], documents: Mapping[str, Mapping[str, object]]
+    ) -> None:
+        """`known` by pointer; `documents` are recorded JSON, by the part of a pointer before #."""
+        self._known = dict(known)
+        self._documents = dict(documents)
+
+    def __getitem__(self, pointer: str) -> Value:
+        return self.lookup(pointer)
+
+    def __contains__(self, pointer: object) -> bool:
+        return pointer in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def derived(self) -> tuple[Value, ...]:
+        """Everything worked out, in the order it was, for the workings page."""
+        return tuple(value for value in self._known.values() if value.formula)
+
+    def lookup(self, pointer: str) -> Value:
+        """The value at `pointer`, or UnknownPointer with near names."""
+        if (found := self._known.get(pointer)) is not None:
+            return found
+        document, hash_mark, path = pointer.partition("#")
+        if not hash_mark or not path.startswith("/"):
+            raise UnknownPointer(
+                f"{pointer!r} is not a pointer.", hint="Write it as document#/key/key."
+            )
+        if document in self._documents:
+            return self._recorded(document, path)
+        families = {known.partition("#")[0] for known in self._known}
+        if document not in families:
+            raise UnknownPointer(
+                f"There is no document {document!r} for {pointer!r}.",
+                hint=did_you_mean(document, families | self._documents.keys()),
+            )
+        raise UnknownPointer(
+            f"There is no value at {pointer!r}.",
+            hint=did_you_mean(pointer, (k for k in self._known if k.startswith(f"{document}#"))),
+        )
+
+    def resolve_href(self, pointer: str) -> str:
+        """The place on the site, relative to its root, where the value at `pointer` is shown."""
+        self.lookup(pointer)
+        document, _, path = pointer.partition("#/")
+        keys = path.split("/")
+        if document in {"chips", "formats"}:
+            return f"{document}.html#{keys[0]}"
+        if document in self._documents:
+            record, _, part = document.partition("/")
+            return f"records/{record}.html#{_record_section(part, keys)}"
+        return f"workings.html#{anchor(pointer)}"
+
+    def _recorded(self, document: str, path: str) -> Value:
+        keys = [key.replace("~1", "/").replace("~0", "~") for key in path[1:].split("/")]
+        here: object = self._documents[document]
+        parent: object = None
+        for depth, key in enumerate(keys):
+            parent, inner = here, _step(here, key)
+            if inner is None:
+                walked = "".join(f"/{part}" for part in keys[:depth])
+                raise UnknownPointer(
+                    f"There is no {key!r} at {document}#{walked or '/'}.",
+                    hint=did_you_mean(key, _names(here)),
+                )
+            here = inner[0]
+        if isinstance(here, list) and not any(isinstance(item, dict | list) for item in here):
+            here = f"{len(here):,} values"
+        if isinstance(here, dict | list):
+            raise UnknownPointer(
+                f"{document}#{path} holds several values.",
+                hint="Point at one of them: " + ", ".join(list(_names(here))[:8]),
+            )
+        reason = ""
+        if here is None:
+            said = parent.get(f"{keys[-1]}_reason") if isinstance(parent, dict) else None
+            reason = said if isinstance(said, str) and said else "the lab recorded none"
+        return Value(
+            pointer=f"{document}#{path}",
+            number=_number(here),
+            kind=_kind(document, keys),
+            unit=_unit(keys),
+            reason=reason,
+        )
+
+
+def anchor(pointer: str) -> str:
+    """A pointer as an element id: `study#/kv_cache/bf16/bytes` is `study-kv-cache-bf16-bytes`."""
+    return re.sub(r"[^a-z0-9.]+", "-", pointer.lower()).strip("-")
+
+
+def _step(here: object, key: str) -> tuple[object] | None:
+    """What stands under `key`, in a tuple so that null is told from nothing."""
+    if isinstance(here, dict) and key in here:
+        return (here[key],)
+    if isinstance(here, list) and key.isdecimal() and int(key) < len(here):
+        return (here[int(key)],)
+    return None
+
+
+def _names(here: object) -> list[str]:
+    if isinstance(here, dict):
+        return [str(key) for key in here]
+    return [str(index) for index in range(len(here))] if isinstance(here, list) else []
+
+
+def _number(here: object) -> Number:
+    if isinstance(here, bool):
+        return "yes" if here else "no"
+    return here if isinstance(here, int | float | str) else None
+
+
+def _kind(document: str, keys: list[str]) -> Kind:
+    """How a recorded field came to be. A compiler's figures are estimates, never measurements."""
+    if "compiler_memory_bytes" in keys:
+        return "estimated"
+    if document.endswith("/config") or keys[0] in {"request", "scope", "schema", "lab"}:
+        return "given"
+    if {"stored_bytes", "reference", "inputs", "program"} & set(keys) or keys[-1].endswith(
+        "sha256"
+    ):
+        return "computed"
+    return "given" if "requested" in keys else "measured"
+
+
+def _unit(keys: list[str]) -> str:
+    if {"stored_bytes", "compiler_memory_bytes"} & set(keys):
+        return "B"
+    if "timing_s" in keys:
+        return "s"
+    suffixes = {"_ns": "ns", "_db": "dB"}
+    return next((unit for end, unit in suffixes.items() if keys[-1].endswith(end)), "")
+
+
+def _record_section(part: str, keys: list[str]) -> str:
+    """The section of a record's page: a result's own, or that of the document."""
+    if part:
+        return {"config": "request"}.get(part, part)
+    return keys[1] if keys[0] == "results" and len(keys) > 1 else keys[0]

@@ -1,0 +1,310 @@
+"""The page of one recorded run: everything a sceptic asks for, and the files to check it with."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from report.evidence import Evidence
+from report.exhibit import Cell, Column, Kind, Scalar, Table
+from report.notation import render
+from report.numbers.precision import PrecisionRun, Result
+from report.pages.anchors import relative
+from report.pages.desk import Heading
+from report.pages.exhibits import Context, size, table_context
+from report.pages.press import Page, Press
+from report.record import Record
+
+MAX_TEXT = 60_000
+"""Characters of a program that are shown on the page; longer ones are linked."""
+
+Rows = Sequence[tuple[Cell, ...]]
+
+
+def set_record(
+    press: Press, evidence: Evidence, steps: Sequence[tuple[str, str, str, str]]
+) -> None:
+    """Set `records/<name>.html`."""
+    record = evidence.record
+    run = press.study.precision[record.name]
+    page = Page(
+        path=f"records/{record.name}.html",
+        kind="record",
+        title=record.name,
+        description=f"The recorded run {record.name}: what was asked, where it ran, what came out.",
+        eyebrow="Record",
+        deck=(
+            f"One run of the lab `{record.config['lab']}`, byte for byte as it was written, with"
+            " what was asked, where it ran, what came out, and every file."
+        ),
+        facts=(
+            ("Device", f"{record.environment['devices']['used']['kind']}"),
+            ("Recorded", str(record.environment["recorded_at"])),
+            ("JAX", str(record.environment["versions"]["jax"])),
+            ("Evidence", level_in_words(evidence)),
+            ("Files", f"{len(record.files)}"),
+        ),
+        records=(record.name,),
+        contents=True,
+        steps=steps,
+    )
+    galley = press.galley(page.path)
+    galley.headings += SECTIONS if record.trace else [h for h in SECTIONS if h.id != "trace"]
+
+    def table(name: str, title: str, columns: str, rows: Rows, ids: Sequence[str] = ()) -> Context:
+        heads = tuple(
+            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
+            for head in columns.split("|")
+        )
+        made = Table(
+            name=name,
+            title=title,
+            caption="",
+            columns=heads,
+            rows=tuple(rows),
+            row_ids=tuple(ids),
+            stack=True,
+        )
+        return table_context(made, 0, galley)
+
+    results = run.results
+    ids = [result.id for result in results]
+    body: dict[str, Any] = {
+        "request": list(flat(record.report["request"])),
+        "requested": table(
+            "requested",
+            "Arithmetic as requested. Whether the program does it is read from its text, below.",
+            "Result|Operand|Accumulator|Output|Precision",
+            [requested(result) for result in results],
+        ),
+        "environment": list(
+            flat({k: v for k, v in record.environment.items() if k not in {"schema", "redacted"}})
+        ),
+        "redacted": list(record.environment.get("redacted", [])),
+        "inputs": table(
+            "inputs",
+            "Operands and reference",
+            "Case|X|W|SHA-256 of both|>Norm of the FP64 reference",
+            [inputs(case, record.report) for case in record.report["inputs"]],
+        ),
+        "errors": table(
+            "errors",
+            "Error against an FP64 product of the original FP32 inputs",
+            "Result|>Relative L2|>Largest absolute|>SQNR|>Full relative L2",
+            [errors(result) for result in results],
+            ids,
+        ),
+        "stored": table(
+            "stored",
+            "Bytes of the operands as stored, and the compiler’s own account of each program",
+            "Result|>Values|>Scales|>Stored|>Arguments|>Output|>Temporary|>Peak",
+            [memory(result) for result in results],
+        ),
+        "timing": table(
+            "timing",
+            "Wall time of warmed, synchronized calls on this machine. No policy is ranked by it.",
+            "Result|>Samples|>Minimum|>Median|>Maximum",
+            [timing(result) for result in results],
+        ),
+        "samples": [
+            {"id": result.id, "text": ", ".join(f"{sample!r}" for sample in result.timing.samples)}
+            for result in results
+        ],
+        "programs": [program(result, record, page.path) for result in results],
+        "trace": trace(record, table),
+        "files": table(
+            "files",
+            f"{len(record.files)} files, as listed in the manifest",
+            "File|>Size|SHA-256",
+            [file_row(record, file.path, file.size, file.sha256) for file in record.files],
+        ),
+        "manifest": {
+            "href": relative(f"records/{record.name}/manifest.sha256", page.path),
+            "sha256": record.manifest_sha256,
+        },
+        "report": relative(f"records/{record.name}/report.json", page.path),
+        "changes": [change.path for change in evidence.lab_changes],
+        "level": evidence.level,
+    }
+    press.set(page, galley, **body)
+
+
+SECTIONS = [
+    Heading(level=2, id=anchor, text=text)
+    for anchor, text in (
+        ("request", "Request"),
+        ("environment", "Environment"),
+        ("inputs", "Inputs and reference"),
+        ("results", "Results"),
+        ("programs", "Programs"),
+        ("trace", "Trace"),
+        ("files", "Files and hashes"),
+    )
+]
+
+
+def level_in_words(evidence: Evidence) -> str:
+    if evidence.level == "current":
+        return "current: its files and today’s lab sources match"
+    return "historic: its files match, made by an earlier lab"
+
+
+def shown(text: str, kind: Kind | None = None) -> Cell:
+    return Cell(text=_plain(text), kind=kind)
+
+
+def _plain(text: str) -> str:
+    """Recorded text as Markdown that prints it literally."""
+    return "".join(f"&#{ord(char)};" if char in "\\`*_{}[]<>$~&:" else char for char in text)
+
+
+def code(text: str) -> Cell:
+    """Recorded text in code type; a backtick would end it early, so such a text stays plain."""
+    return Cell(text=f"`{text}`" if text and "`" not in text else _plain(text))
+
+
+def flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Nested JSON as dotted names and printed values, nothing left out."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from flat(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list) and not any(isinstance(inner, (list, dict)) for inner in value):
+        yield name, ", ".join(_scalar(inner) for inner in value) or "none"
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from flat(inner, f"{name}.{index}")
+    else:
+        yield name, _scalar(value)
+
+
+def _scalar(value: Scalar) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def requested(result: Result) -> tuple[Cell, ...]:
+    asked = result.requested
+    return (
+        code(result.id),
+        shown(asked.operand),
+        shown(asked.accumulator),
+        shown(asked.output),
+        shown(asked.precision),
+    )
+
+
+def inputs(case: str, report: Mapping[str, Any]) -> tuple[Cell, ...]:
+    found = report["inputs"][case]
+    return (
+        shown(case),
+        shown(" × ".join(map(str, found["x_shape"]))),
+        shown(" × ".join(map(str, found["w_shape"]))),
+        code(found["sha256"]),
+        shown(render(report["reference"][case]["norm"], "fixed(3)"), "computed"),
+    )
+
+
+def errors(result: Result) -> tuple[Cell, ...]:
+    relative_error = result.relative_l2_error
+    return (
+        code(result.id),
+        shown(render(relative_error, "error", reason=result.relative_l2_error_reason), "measured"),
+        shown(render(result.max_abs_error, "scientific(2)"), "measured"),
+        shown(render(result.sqnr_db, "decibel(1)", reason=result.sqnr_db_reason), "measured"),
+        code(repr(relative_error)) if relative_error is not None else shown("not recorded"),
+    )
+
+
+def memory(result: Result) -> tuple[Cell, ...]:
+    stored, account = result.stored, result.memory
+    return (
+        code(result.id),
+        *(
+            shown(render(count, "bytes"), "computed")
+            for count in (stored.values, stored.scales, stored.total)
+        ),
+        *(
+            shown(render(count, "bytes"), "estimated")
+            for count in (account.argument, account.output, account.temporary, account.peak)
+        ),
+    )
+
+
+def timing(result: Result) -> tuple[Cell, ...]:
+    times = result.timing
+    return (
+        code(result.id),
+        shown(str(len(times.samples))),
+        *(
+            shown(render(seconds, "seconds(2)"), "measured")
+            for seconds in (times.minimum, times.median, times.maximum)
+        ),
+    )
+
+
+def program(result: Result, record: Record, page: str) -> Context:
+    """One result's program as requested and as compiled."""
+    texts = []
+    for name, artifact in (
+        ("StableHLO, as requested", result.stablehlo),
+        ("Optimized HLO", result.hlo),
+    ):
+        text = (record.folder / artifact.path).read_text("utf-8")
+        texts.append(
+            {
+                "name": name,
+                "href": relative(f"records/{record.name}/{artifact.path}", page),
+                "path": artifact.path,
+                "digest": artifact.sha256[:12],
+                "sha256": artifact.sha256,
+                "text": text if len(text) <= MAX_TEXT else "",
+            }
+        )
+    return {"id": result.id, "texts": texts}
+
+
+def trace(record: Record, table: Any) -> Context | None:
+    if record.trace is None:
+        return None
+    steps = [
+        (
+            shown(str(step["number"])),
+            code(str(step["inner"])),
+            shown(render(int(step["start_ns"]) / 1e9, "seconds(1)"), "measured"),
+            shown(render(int(step["duration_ns"]) / 1e9, "seconds(1)"), "measured"),
+        )
+        for step in record.trace["steps"]
+    ]
+    planes = [
+        (shown(str(plane["name"])), shown(f"{plane['lines']}"), shown(f"{plane['events']:,}"))
+        for plane in record.trace["planes"]
+    ]
+    return {
+        "note": record.trace["note"],
+        "steps": table(
+            "trace-steps", "Steps of the warmed capture", "Step|Inner name|>Starts|>Lasts", steps
+        ),
+        "planes": table("trace-planes", "Planes of the capture", "Plane|>Lines|>Events", planes),
+    }
+
+
+def file_row(record: Record, path: str, count: int, digest: str) -> tuple[Cell, ...]:
+    link = Cell(text=f"`{path}`", href=f"records/{record.name}/{path}")
+    return (link, shown(size(count)), code(digest))
+
+
+def run_summary(press: Press, run: PrecisionRun, page: str) -> Context:
+    """One line of the list of records."""
+    record = press.evidence[run.name].record
+    return {
+        "name": run.name,
+        "href": relative(f"records/{run.name}.html", page),
+        "device": str(record.environment["devices"]["used"]["kind"]),
+        "shape": f"{run.request.batch} × {run.request.features} × {run.request.outputs}",
+        "recorded": str(record.environment["recorded_at"])[:10],
+        "level": press.evidence[run.name].level,
+        "files": len(record.files),
+        "digest": record.manifest_sha256[:12],
+        "sha256": record.manifest_sha256,
+    }

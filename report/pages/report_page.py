@@ -1,0 +1,165 @@
+"""The page of a decision report: six parts, what was decided, and what nobody recorded."""
+
+import re
+from typing import Any
+
+from markupsafe import Markup
+
+from report.content import DecisionReport
+from report.errors import ContentFault, Fault
+from report.notation import render
+from report.pages.anchors import NOUNS, Anchor, Anchors, relative
+from report.pages.desk import Heading
+from report.pages.press import Page, Press
+
+OUTCOMES = {"hold": "On hold", "adopt": "Adopted", "reject": "Rejected"}
+PARTS = {
+    "workload": "Workload",
+    "hardware": "Hardware",
+    "precision_policy": "Precision policy",
+    "evidence": "Evidence",
+    "interpretation": "Interpretation",
+    "scope": "Scope",
+}
+COMPARATORS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
+
+
+def path_of(report: DecisionReport) -> str:
+    return f"reports/{report.slug}.html"
+
+
+def add_anchors(report: DecisionReport, figures: dict[str, Any], anchors: Anchors) -> None:
+    """Number the figures that the report shows: those drawn from its record."""
+    for number, name in enumerate(figures_of(report, figures), 1):
+        anchors.add(
+            Anchor(
+                kind="fig",
+                name=name,
+                page=path_of(report),
+                id=f"fig-{name}",
+                label=f"{NOUNS['fig']} {number}",
+                number=number,
+            )
+        )
+
+
+def figures_of(report: DecisionReport, figures: dict[str, Any]) -> list[str]:
+    folder = f"records/{report.record}/"
+    return [
+        name
+        for name, figure in figures.items()
+        if any(source.href.startswith(folder) for source in figure.sources)
+    ]
+
+
+def label(fact: str) -> str:
+    """A fact's key as words: `jax_devices` is `JAX devices`."""
+    words = fact.replace("_", " ")
+    for name in ("jax", "kv"):
+        words = re.sub(rf"\b{name}\b", name.upper(), words)
+    return words[:1].upper() + words[1:]
+
+
+def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) -> None:
+    """Set `reports/<slug>.html`, or add a fault when the report contradicts its evidence."""
+    evidence = press.evidence.get(report.record)
+    if evidence is None:
+        press.faults.append(
+            Fault(
+                where=f"{report.path} record",
+                found=f"no record is called {report.record!r}",
+                expected=" or ".join(press.evidence) or "a recorded run",
+            )
+        )
+        return
+    scope = press.study.precision[report.record].scope
+    page = Page(
+        path=path_of(report),
+        kind="report",
+        title=report.title,
+        description=f"Decision report {report.number}: {report.title}.",
+        eyebrow=f"Decision report {report.number} · {report.date.isoformat()}",
+        records=(report.record,),
+        contents=True,
+        steps=(("back", "Record", f"records/{report.record}.html", report.record),),
+    )
+    galley = press.galley(page.path)
+    measured: float | None = None
+    try:
+        value = press.study.values.lookup(report.target.metric)
+        measured = float(value.number) if isinstance(value.number, (int, float)) else None
+    except ContentFault as error:
+        press.faults.append(
+            Fault(where=f"{report.path} target.metric", found=error.summary, remedy=error.hint)
+        )
+    press.faults += report.contradictions(measured=measured, platform=scope.platform)
+
+    def text(markdown: str, key: str) -> Markup:
+        return Markup(galley.text(markdown.strip(), f"{report.path} {key}"))
+
+    galley.headings.append(Heading(level=2, id="decision", text="Decision"))
+    metric = galley.inline(
+        f"{{value}}`{report.target.metric}; error`", f"{report.path} target.metric"
+    )
+    target = {
+        "statement": text(report.target.statement, "target.statement"),
+        "metric": Markup(metric),
+        "threshold": f"{COMPARATORS[report.target.comparator]}"
+        f" {render(report.target.threshold, 'error')}",
+        "met": measured is not None and report.target.met_by(measured),
+    }
+    decision = {
+        "outcome": report.decision.outcome,
+        "word": OUTCOMES[report.decision.outcome],
+        "statement": text(report.decision.statement, "decision.statement"),
+        "until": [text(step, "decision.until") for step in report.decision.until],
+    }
+    parts = []
+    for number, (part, facts) in enumerate(report.parts.items(), 1):
+        galley.headings.append(Heading(level=2, id=part, text=f"{number} {PARTS[part]}"))
+        parts.append(
+            {
+                "id": part,
+                "number": number,
+                "name": PARTS[part],
+                "facts": [
+                    {
+                        "name": label(fact),
+                        "text": text(answer, f"{part}.{fact}") if answer else "",
+                    }
+                    for fact, answer in facts.items()
+                ],
+                "figures": [
+                    Markup(
+                        press.desk.exhibits.place(
+                            "fig",
+                            name,
+                            press.desk.anchors.find(f"fig:{name}", page.path).number,
+                            galley,
+                        )
+                    )
+                    for name in figures_of(report, figures)
+                ]
+                if part == "evidence"
+                else [],
+            }
+        )
+    record = evidence.record
+    press.set(
+        page,
+        galley,
+        status=report.status,
+        missing=[name.replace("_", " ").replace(".", ": ", 1) for name in report.missing],
+        target=target,
+        decision=decision,
+        parts=parts,
+        number=report.number,
+        date=report.date.isoformat(),
+        digest=report.sha256,
+        record={
+            "name": record.name,
+            "href": relative(f"records/{record.name}.html", page.path),
+            "sha256": record.manifest_sha256,
+            "level": evidence.level,
+        },
+    )

@@ -1,0 +1,107 @@
+"""Roles: the `{name}` texts of the prose, each a function from its text to HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from report.errors import did_you_mean
+from report.notation import render
+from report.pages.anchors import relative
+from report.pages.desk import Claim
+
+if TYPE_CHECKING:
+    from report.pages.prose import Galley
+
+KINDS: Mapping[str, str] = {
+    "measured": "measured by a recorded run",
+    "computed": "computed from its inputs",
+    "documented": "documented by a dated source",
+    "estimated": "estimated, for instance by the compiler",
+    "given": "given: chosen for an example",
+}
+
+
+class RoleFault(ValueError):
+    """A role used wrongly: what was found, and what to write instead."""
+
+    def __init__(self, summary: str, hint: str = "") -> None:
+        self.summary, self.hint = summary, hint
+        super().__init__(summary)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One use of a role: its text, and the page it stands on."""
+
+    text: str
+    galley: Galley
+
+
+def set_value(use: Use) -> str:
+    """`POINTER; format`: the value as printed, linked to the place that shows where it is from."""
+    galley = use.galley
+    pointer, found, spelling = (part.strip() for part in use.text.partition(";"))
+    if not found or not spelling:
+        raise RoleFault(f"value {use.text!r} has no format", "write {value}`pointer; format`")
+    value = galley.desk.values.lookup(pointer)
+    text = render(value.printable, spelling, reason=value.reason)
+    claim = Claim(
+        page=galley.page,
+        id=f"v-{len(galley.claims) + 1}",
+        pointer=pointer,
+        format=spelling,
+        text=text,
+    )
+    galley.claims.append(claim)
+    href = relative(galley.desk.values.resolve_href(pointer), galley.page)
+    title = f"{value.kind}: {value.reason or pointer}"
+    return (
+        f'<a class="v {value.kind}" id="{claim.id}" href="{escape(href)}"'
+        f' title="{escape(title)}">{escape(text)}</a>'
+    )
+
+
+def set_given(use: Use) -> str:
+    return f'<span class="v given" title="{KINDS["given"]}">{escape(use.text)}</span>'
+
+
+def set_ref(use: Use) -> str:
+    """`kind:name`: a link that prints the place's own name."""
+    anchor = use.galley.desk.anchors.find(use.text, use.galley.page)
+    href = relative(anchor.href, use.galley.page)
+    return f'<a class="ref" href="{escape(href)}">{escape(anchor.label)}</a>'
+
+
+def set_term(use: Use) -> str:
+    """A glossary term, or `words <term>`: its definition stands at the foot of the page."""
+    text, found, key = use.text.partition(" <")
+    wanted = key.removesuffix(">") if found else text
+    terms = use.galley.desk.terms
+    name = next((n for n in _forms(wanted) if n in terms), None)
+    if name is None:
+        raise RoleFault(f"no term is called {wanted!r}", did_you_mean(wanted.lower(), terms))
+    anchor = terms[name]
+    use.galley.terms.setdefault(name, anchor)
+    return f'<a class="term" href="#{anchor}">{escape(text)}</a>'
+
+
+def set_kbd(use: Use) -> str:
+    return f"<kbd>{escape(use.text)}</kbd>"
+
+
+ROLES: Mapping[str, Callable[[Use], str]] = {
+    "value": set_value,
+    "given": set_given,
+    "ref": set_ref,
+    "term": set_term,
+    "kbd": set_kbd,
+}
+
+
+def _forms(term: str) -> tuple[str, ...]:
+    """A term as the glossary may have it: in lower case, and without a plural s."""
+    folded = " ".join(term.lower().split())
+    return (folded, folded.removesuffix("s"), folded.removesuffix("es"))

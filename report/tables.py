@@ -1,0 +1,248 @@
+"""Reference tables: what each chip and each number format is, as documented, with its sources.
+
+Numbers are printed as their sources have them. Where sources disagree every value stands,
+and where none states a value the reason does.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from report.content import Content
+from report.exhibit import Cell, Column, Table
+from report.notation import NBSP, render
+from report.numbers.stated import documented_text
+from report.numbers.study import Study
+from report.source import Source
+from report.specs import Chip, Documented, NumberFormat, Spec
+from report.units import Quantity
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>$&])")
+
+
+def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
+    """Every reference table, by name."""
+    tables = (
+        chips_table(content.chips),
+        counting_units_table(study, content.chips),
+        support_table(content.chips),
+        formats_table(content.formats),
+    )
+    return {table.name: table for table in tables}
+
+
+def chips_table(chips: Mapping[str, Chip]) -> Table:
+    """Rates, memory and topology of one physical chip, a row a generation."""
+    heads = {
+        "peak_bf16": "Peak BF16",
+        "peak_int8": "Peak INT8",
+        "peak_fp8": "Peak FP8",
+        "hbm_capacity": "HBM",
+        "hbm_bandwidth": "HBM bandwidth",
+        "topology": "Topology at scale",
+    }
+    return Table(
+        name="chips",
+        title="What is documented for one physical chip",
+        caption=(
+            "In each source’s own units: GB is not GiB, and OP is not FLOP. Peaks are dense and "
+            "say nothing of end-to-end speed. A value after “also” is another source’s."
+        ),
+        columns=(
+            Column(head="Generation"),
+            *(Column(head=head, numeric=field != "topology") for field, head in heads.items()),
+            Column(head="Page, and day checked"),
+        ),
+        rows=tuple(
+            (
+                Cell(text=_plain(chip.name)),
+                *(_spec_cell(chip.specs[field]) for field in heads),
+                _page_cell(chip),
+            )
+            for chip in chips.values()
+        ),
+        row_ids=tuple(chips),
+        sources=_sources(chips, heads),
+        stack=True,
+    )
+
+
+def counting_units_table(study: Study, chips: Mapping[str, Chip]) -> Table:
+    """Chips, TensorCores, JAX devices, hosts, and what the number in a name counts."""
+    fields = ("tensorcores", "jax_devices", "chips_per_vm", "chips_per_host")
+    return Table(
+        name="counting-units",
+        title="What is counted: chip, TensorCore, JAX device, host",
+        caption=(
+            "Memory for each JAX device is the chip’s, divided by its devices. Never infer a mesh "
+            "from a suffix: ask the machine."
+        ),
+        columns=(
+            Column(head="Generation"),
+            Column(head="TensorCores a chip", numeric=True),
+            Column(head="JAX devices a chip", numeric=True),
+            Column(head="HBM a JAX device", numeric=True),
+            Column(head="Chips a VM", numeric=True),
+            Column(head="Chips a host", numeric=True),
+            Column(head="The number in a name"),
+        ),
+        rows=tuple(
+            (
+                Cell(text=_plain(chip.name)),
+                *(_spec_cell(chip.specs[field]) for field in fields[:2]),
+                _memory_cell(study, chip),
+                *(_spec_cell(chip.specs[field]) for field in fields[2:]),
+                Cell(text=_plain(chip.suffix_rule)),
+            )
+            for chip in chips.values()
+        ),
+        sources=_sources(chips, fields),
+        stack=True,
+    )
+
+
+def support_table(chips: Mapping[str, Chip]) -> Table:
+    """Operand formats that a matrix unit is documented to take, and frameworks that run."""
+    fields = ("matrix_operands", "frameworks")
+    return Table(
+        name="support",
+        title="Matrix operands and frameworks, by generation",
+        caption=(
+            "A format listed here is accepted by the operation; that a compiled program uses it "
+            "is for its own text and profile to show."
+        ),
+        columns=(
+            Column(head="Generation"),
+            Column(head="Operands of a matrix product"),
+            Column(head="Frameworks"),
+        ),
+        rows=tuple(
+            (Cell(text=_plain(chip.name)), *(_spec_cell(chip.specs[field]) for field in fields))
+            for chip in chips.values()
+        ),
+        sources=_sources(chips, fields),
+        stack=True,
+    )
+
+
+def formats_table(formats: Mapping[str, NumberFormat]) -> Table:
+    """Bit layouts and the figures that follow from them, a row a format."""
+    return Table(
+        name="formats",
+        title="Number formats, bit by bit",
+        caption=(
+            "Figures are worked out from the bits and compared with the documentation. Unit "
+            "roundoff $u$ is the largest relative error of rounding one number to the format. An "
+            "integer has none: its step is its scale."
+        ),
+        columns=(
+            Column(head="Format"),
+            Column(head="Largest", numeric=True),
+            Column(head="Smallest normal", numeric=True),
+            Column(head="Unit roundoff", numeric=True),
+            Column(head="What it offers"),
+            Column(head="What you must handle"),
+        ),
+        rows=tuple(_format_row(found) for found in formats.values()),
+        row_ids=tuple(formats),
+        sources=tuple(dict.fromkeys(found.reference.source for found in formats.values())),
+        stack=True,
+    )
+
+
+def _format_row(found: NumberFormat) -> tuple[Cell, ...]:
+    name = Cell(text=_plain(found.name), bits=found.layout, note=_plain(found.specials))
+    words = (Cell(text=_plain(found.offers)), Cell(text=_plain(found.handle)))
+    if found.integer_range is not None:
+        low, high = (render(bound, "integer") for bound in found.integer_range)
+        span = Cell(
+            text=f"{low} to {high}",
+            kind="computed",
+            note=f"symmetric: ±{found.symmetric_bound}",
+        )
+        return (name, span, Cell(text="one step"), Cell(text="half a step"), *words)
+    largest, normal, roundoff = found.max_finite, found.smallest_normal, found.unit_roundoff
+    return (
+        name,
+        Cell(text=_largest(largest or 0.0), kind="computed"),
+        Cell(text=render(normal, "power_of_two", reason="integer"), kind="computed"),
+        Cell(
+            text=render(roundoff, "power_of_two", reason="integer"),
+            kind="computed",
+            note=render(roundoff, "error", reason="integer"),
+        ),
+        *words,
+    )
+
+
+def _largest(number: float) -> str:
+    return render(number, "scientific(2)") if number >= 1e6 else render(number, "integer")
+
+
+def _spec_cell(spec: Spec) -> Cell:
+    """The value with its source, then every other value with a link to its own, or a remark."""
+    also = _also(spec)
+    if spec.value is None:
+        return Cell(text="not listed", note=" ".join(filter(None, [_plain(spec.reason), also])))
+    return Cell(
+        text=_printed(spec.value),
+        kind="documented",
+        href=spec.source.href,
+        note=also or _plain(spec.note),
+    )
+
+
+def _also(spec: Spec) -> str:
+    """Such as: also 819 GB/s in [v5e earlier](https://…), whose full title the table lists."""
+    others: dict[str, Spec] = {}
+    for other in spec.alternatives:
+        text = _printed(other.value)
+        if other.value != spec.value:
+            others.setdefault(text, other)
+    said = [
+        f"{text} in [{other.reference.id.replace('-', ' ')}]({other.source.href})"
+        for text, other in others.items()
+    ]
+    return f"also {', '.join(said)}" if said else ""
+
+
+def _printed(value: Documented) -> str:
+    if isinstance(value, Quantity):
+        return render(value, "documented")
+    return _plain(documented_text(value))
+
+
+def _page_cell(chip: Chip) -> Cell:
+    page = chip.page
+    checked = page.source.checked
+    return Cell(
+        text=_plain(page.label),
+        href=page.source.href,
+        note=f"checked {checked.isoformat()}" if checked else "day of checking not recorded",
+    )
+
+
+def _memory_cell(study: Study, chip: Chip) -> Cell:
+    pointer = f"study#/counting/{chip.id}/hbm_per_device"
+    if pointer not in study.values:
+        return Cell(text="not listed", note="Memory or device count is not documented.")
+    return Cell(
+        text=render(study.values[pointer].printable, "documented"),
+        kind="computed",
+        href=study.values.resolve_href(pointer),
+    )
+
+
+def _sources(chips: Mapping[str, Chip], fields: Iterable[str]) -> tuple[Source, ...]:
+    """Every source that a table cites, once, in order of its first use."""
+    cited = [
+        reading.source
+        for chip in chips.values()
+        for field in fields
+        for reading in (chip.specs[field], *chip.specs[field].alternatives)
+    ]
+    return tuple(dict.fromkeys(cited))
+
+
+def _plain(text: str) -> str:
+    """Text that means itself in Markdown, with its units kept on one line."""
+    return re.sub(r"(\d) (?=[A-Za-z]{1,3}\b)", rf"\1{NBSP}", _MARKDOWN.sub(r"\\\1", text))

@@ -1,0 +1,394 @@
+"""What a person types, and what comes of it: sites, refusals, kills and exit codes."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from report.marker import state
+from tests.conftest import Command, copy_project, tree
+
+RECORD = "lab/records/precision-cpu"
+LESSON = "content/lessons/choose-measure-profile.md"
+
+
+def flip(path: Path) -> None:
+    """Change one byte in the middle of a file."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def say_more(house: Path, text: str) -> None:
+    with (house / LESSON).open("a", encoding="utf-8") as lesson:
+        lesson.write(f"\n{text}\n")
+
+
+# Building
+
+
+def test_a_build_says_where_the_site_is(assay: Command, house: Path):
+    say_more(house, "One sentence more.")
+
+    done = assay(house)
+
+    assert done.returncode == 0, done.stderr
+    assert "site/index.html" in done.stdout
+    assert "2 records verified" in done.stdout
+    assert "One sentence more." in (house / "site/lessons/choose-measure-profile.html").read_text(
+        "utf-8"
+    )
+
+
+def test_an_unchanged_build_is_answered_before_any_library_is_loaded(house: Path):
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "build.py"],
+        cwd=house,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = {line.split("|")[-1].strip() for line in done.stderr.splitlines()}
+
+    assert done.stdout.startswith("Nothing changed")
+    heavy = {"altair", "jinja2", "yaml", "rich", "markdown_it", "pygments", "vl_convert", "asyncio"}
+    assert heavy & loaded == set()
+    assert {name for name in loaded if name.startswith("report")} == {
+        "report",
+        "report.marker",
+    }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda house: say_more(house, "Changed."),
+        lambda house: flip(house / "site/index.html"),
+        lambda house: (house / "site/index.html").unlink(),
+        lambda house: (house / "report/source.py").open("a").write("\n"),
+    ],
+    ids=["content", "a page flipped", "a page missing", "the generator"],
+)
+def test_any_change_is_noticed_and_built(
+    assay: Command, house: Path, change: Callable[[Path], None]
+):
+    change(house)
+
+    done = assay(house, "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["outcome"] == "built"
+    assert json.loads(assay(house, "--json").stdout)["outcome"] == "unchanged"
+
+
+def test_a_check_writes_nothing_at_all(assay: Command, tmp_path: Path):
+    house = copy_project(tmp_path / "house")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    before = tree(tmp_path)
+
+    done = assay(house, "check", "--json", TMPDIR=str(scratch))
+
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["outcome"] == "checked"
+    assert told["records"] == {"precision-batch-one": "current", "precision-cpu": "current"}
+    assert tree(tmp_path) == before
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "csv", "json"])
+def test_a_published_figure_is_drawn_again_from_its_record(assay: Command, house: Path, suffix):
+    out = house / f"again.{suffix}"
+
+    done = assay(house, "figure", "error-by-policy", "--evidence", RECORD, "--out", out)
+
+    assert done.returncode == 0, done.stderr
+    assert out.read_bytes() == (house / f"site/figures/error-by-policy.{suffix}").read_bytes()
+
+
+def test_a_figure_of_a_historic_run_says_so(assay: Command, house: Path):
+    (house / "lab/precision_profile.py").open("a").write("# edited\n")
+
+    done = assay(house, "figure", "error-by-policy", "--evidence", RECORD, "--out", "again.svg")
+
+    assert done.returncode == 0, done.stderr
+    assert "historic" in done.stderr
+    assert (house / "again.svg").is_file()
+
+
+# Refusals
+
+
+def test_every_changed_file_of_every_record_is_named_and_the_site_stays(
+    assay: Command, house: Path
+):
+    before = tree(house / "site")
+    records = [path for path in (house / "lab/records").rglob("*") if path.is_file()]
+    changed = [path for path in records if path.name != "manifest.sha256"]
+    for path in changed:
+        flip(path)
+
+    done = assay(house)
+
+    assert done.returncode == 7
+    for path in changed:
+        assert path.relative_to(house / "lab/records").as_posix() in done.stderr
+    assert tree(house / "site") == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "report.json",
+        "config.json",
+        "environment.json",
+        "manifest.sha256",
+        "outputs/balanced-int8.npy",
+        "programs/outlier-bf16.hlo.txt",
+        "sources/lab/precision_profile.py",
+        "trace/summary.json",
+    ],
+)
+def test_one_flipped_byte_in_any_kind_of_file_is_found(assay: Command, house: Path, name: str):
+    flip(house / RECORD / name)
+
+    done = assay(house, "check")
+
+    assert done.returncode == 7
+    assert f"precision-cpu/{name}" in done.stderr
+    assert "precision-batch-one/" not in done.stderr
+
+
+def test_edited_sources_missing_and_added_files_are_told_together(assay: Command, house: Path):
+    before = tree(house / "site")
+    (house / "lab/precision_profile.py").open("a").write("# edited\n")
+    (house / RECORD / "outputs/balanced-bf16.npy").unlink()
+    (house / RECORD / "notes.txt").write_text("added", encoding="utf-8")
+
+    done = assay(house, "--json")
+
+    assert done.returncode == 7
+    told = json.loads(done.stdout)
+    where = {fault["where"] for fault in told["faults"]}
+    assert where >= {
+        "lab/precision_profile.py",
+        "precision-cpu/outputs/balanced-bf16.npy",
+        "precision-cpu/notes.txt",
+    }
+    assert "python build.py run precision-cpu" in told["hint"]
+    assert tree(house / "site") == before
+
+
+def test_stale_records_can_be_taken_as_historic(assay: Command, house: Path):
+    (house / "lab/precision_profile.py").open("a").write("# edited\n")
+
+    done = assay(house, "check", "--allow-stale")
+
+    assert "precision-cpu is historic" in done.stderr
+
+
+def test_faults_of_content_have_a_place_and_the_site_stays(assay: Command, house: Path):
+    before = tree(house / "site")
+    say_more(
+        house, "It takes {value}`precision-cpu#/results/balanced-int9/timing_s/median; seconds(3)`."
+    )
+
+    done = assay(house)
+
+    assert done.returncode == 8
+    assert f"{LESSON}:" in done.stderr or "lessons/choose-measure-profile.md:" in done.stderr
+    assert "balanced-int8" in done.stderr
+    assert tree(house / "site") == before
+
+
+PLACES = (".", "/", "..", "content", "content/site", "lab/records", "lab/site", ".git/site")
+"""Seen from the project; an absolute one is itself."""
+
+
+def a_file(house: Path) -> Path:
+    (house / "taken").write_text("mine", encoding="utf-8")
+    return house / "taken"
+
+
+def a_folder_of_mine(house: Path) -> Path:
+    (house / "taken").mkdir()
+    (house / "taken" / "mine.txt").write_text("mine", encoding="utf-8")
+    return house / "taken"
+
+
+def a_link(house: Path) -> Path:
+    (house / "taken").symlink_to(house / "site")
+    return house / "taken"
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        *(lambda house, name=name: house / name for name in PLACES),
+        a_file,
+        a_folder_of_mine,
+        a_link,
+    ],
+    ids=[
+        "here",
+        "root",
+        "above",
+        "content",
+        "in content",
+        "records",
+        "in lab",
+        "file",
+        "mine",
+        "link",
+    ],
+)
+def test_a_folder_that_is_not_a_site_of_ours_is_refused(assay: Command, house: Path, out):
+    target = out(house)
+    before = tree(house)
+
+    done = assay(house, "build", "--out", target)
+
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    after = {path: data for path, data in tree(house).items() if not path.startswith(".cache/")}
+    assert after == {path: data for path, data in before.items() if not path.startswith(".cache/")}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_a_plain_message(assay: Command, house, tmp_path):
+    shut = tmp_path / "shut"
+    shut.mkdir(mode=0o500)
+
+    done = assay(house, "--out", shut / "site")
+
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_a_plain_message(house: Path):
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123  a device
+        done = subprocess.run(
+            [sys.executable, "build.py"],
+            cwd=house,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["bulid"],
+        ["build", "--jobs", "0"],
+        ["--ou", "elsewhere"],
+        ["record"],
+        ["figure", "error-by-policy", "--evidence", RECORD, "--out", "x.pdf"],
+        ["figure", "eror-by-policy", "--evidence", RECORD, "--out", "x.svg"],
+        [b"--out=caf\xe9"],
+        [b"--content=caf\xe9"],
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_understood_is_refused_plainly(house: Path, arguments: list[str | bytes]):
+    done = subprocess.run(
+        [sys.executable, "build.py", *arguments], cwd=house, capture_output=True, check=False
+    )
+
+    assert done.returncode in (2, 8), done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.strip()
+
+
+@pytest.mark.parametrize("command", ["build", "check", "figure", "run", "record"])
+def test_every_command_has_help_with_an_example(assay: Command, house: Path, command: str):
+    done = assay(house, command, "--help")
+
+    assert done.returncode == 0
+    assert f"example:\n  python build.py {command} " in done.stdout.replace(
+        "build.py --", "build.py build --"
+    )
+
+
+def test_without_its_libraries_it_names_the_command_that_sets_them_up(house: Path):
+    shutil.rmtree(house / "site")
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "build.py"],
+        cwd=house,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 3
+    assert "make site" in done.stderr
+
+
+# Kills
+
+
+def start(house: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "build.py"],
+        cwd=house,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_a_kill_at_any_moment_leaves_a_whole_site_that_the_next_build_goes_on_from(
+    assay: Command, house: Path
+):
+    begin = time.monotonic()
+    say_more(house, "Before.")
+    assert assay(house).returncode == 0
+    whole = time.monotonic() - begin
+    moments = 12
+    for moment in range(1, moments + 1):
+        say_more(house, f"Kill {'i' * moment}.")
+        running = start(house)
+        time.sleep(whole * moment / moments)
+        os.killpg(running.pid, signal.SIGKILL)
+        running.communicate()
+
+        found = state(house / "site")
+        assert found is not None
+        assert found.intact, moment
+
+    done = assay(house)
+    assert done.returncode == 0, done.stderr
+    assert f"Kill {'i' * moments}." in (
+        house / "site/lessons/choose-measure-profile.html"
+    ).read_text("utf-8")
+    assert not list(house.glob("site.assay-*"))
+
+
+def test_ctrl_c_leaves_nothing_half_written(house: Path):
+    before = tree(house / "site")
+    shutil.rmtree(house / ".cache")
+    say_more(house, "Changed.")
+
+    running = start(house)
+    time.sleep(1.0)
+    os.killpg(running.pid, signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+
+    assert running.returncode == 130, told
+    assert "Traceback" not in told
+    assert tree(house / "site") == before
+    assert not list(house.glob("site.assay-*"))
