@@ -19,12 +19,13 @@ from typing import Any
 import ml_dtypes  # noqa: F401  (NumPy knows narrow types by name once this is imported)
 import numpy as np
 
-from lab.kit import backend, decode, environment, fits, hlo, lowering, program, schedule, targets
+from lab.kit import backend, decode, environment, fits, hlo, schedule, targets
 from lab.kit.child import Compiler
-from lab.kit.faults import LabFault, UsageFault
+from lab.kit.faults import CompileRefused, LabFault, UsageFault
 from lab.kit.policies import CPU_POLICIES, POLICIES, Policy, arguments
 from lab.kit.redaction import Redactor
 from lab.kit.run_folder import RunFolder
+from lab.kit.targets import Target
 
 LAB = "preflight"
 STATEMENT = (
@@ -46,15 +47,17 @@ SHAPES = (LESSON, BATCH_ONE, SMALL_BATCH, SQUARE)
 CAPACITY: Product = (2**20, 2**15, 128)
 """FP32 operands of 128 GiB: more than any generation has, so that each says what it has."""
 
-KEPT_TEXTS = {LESSON: set(POLICIES), BATCH_ONE: {"fp32-highest", "bf16-highest", "int8-scaled"}}
-"""Whose HLO is kept as text; of all others the hash is kept."""
+BATCH_ONE_TEXTS = ("fp32-highest", "bf16-highest", "int8-scaled")
+"""Whose HLO is kept as text at batch one. At the lesson's shape all are; elsewhere, their hash."""
 
 SMALL_POLICIES = ("fp32-default", "bf16", "int8", "int8-scaled")
 """Whose schedule is also read at small shapes."""
 
 STAIRCASE_POLICIES = ("fp32-default", "bf16", "int8", "int4")
 STAIRCASE = tuple(
-    sorted({1, 2, 3, *(size + step for size in (4, 8, 16, 32, 64, 128, 256) for step in (-1, 0, 1))})
+    sorted(
+        {1, 2, 3, *(size + step for size in (4, 8, 16, 32, 64, 128, 256) for step in (-1, 0, 1))}
+    )
 )
 """Sizes on both sides of every power of two at which a tile may end."""
 
@@ -63,7 +66,7 @@ EXAMPLE = """\
 examples:
   python -m lab.preflight --run-dir runs/preflight-tpu
   python -m lab.preflight --program my_module:step --targets v5e,v6e,tpu7x
-  python -m lab.preflight --program my_module:step --targets v5e:4x4 --fits --max batch
+  python -m lab.preflight --program my_module:step --targets v5e:4x4 --max batch
 how a program gives its arguments: see lab/kit/program.py
 """
 
@@ -93,14 +96,14 @@ def main(given: Sequence[str] | None = None) -> int:
         return fault.exit_code
     print(f"{LAB}: writing {path}", file=sys.stderr)
     try:
-        preflight(request, folder)
+        compiled = preflight(request, folder)
     except BaseException as problem:  # every end leaves a folder that says how it came about
         return folder.fail(problem)
-    return 0
+    return 0 if compiled else CompileRefused.exit_code
 
 
-def preflight(request: Request, folder: RunFolder) -> None:
-    """Make the whole run in `folder`."""
+def preflight(request: Request, folder: RunFolder) -> bool:
+    """Make the whole run in `folder`; return whether anything compiled."""
     flags, load_before = environment.flags(), environment.load_average()
     folder.write_json(
         "config.json",
@@ -141,6 +144,12 @@ def preflight(request: Request, folder: RunFolder) -> None:
             versions["libtpu"] = libtpu["installed"]
         folder.write_json("environment.json", described | {"redacted": folder.redactor.done})
         folder.seal()
+    programs: Any = report["programs"]
+    return any(
+        entry["status"] == "compiled"
+        for each in programs.values()
+        for entry in each["targets"].values()
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,10 +159,10 @@ class Run:
     folder: RunFolder
     compiler: Compiler
     request: Request
-    targets: Sequence[targets.Target]
+    targets: Sequence[Target]
 
     @property
-    def tpus(self) -> list[targets.Target]:
+    def tpus(self) -> list[Target]:
         return [each for each in self.targets if each.topology]
 
 
@@ -161,7 +170,9 @@ def lesson(run: Run) -> dict[str, object]:
     """The lesson's products, their bytes and schedules, and how many sequences' cache fits."""
     return {
         "targets": describe_targets(run),
-        "policies": {each.name: each.as_json() for each in (*POLICIES.values(), *CPU_POLICIES.values())},
+        "policies": {
+            each.name: each.as_json() for each in (*POLICIES.values(), *CPU_POLICIES.values())
+        },
         "programs": (programs := products(run)),
         "ledger": {
             name: ledger(POLICIES[entry["policy"]], tuple(entry["shape"]), entry["targets"])
@@ -179,12 +190,15 @@ def users_program(run: Run) -> dict[str, object]:
     reference = run.request.program
     if reference is None:
         raise UsageFault("no program is named")
-    loaded = program.load(reference)
-    if (run.request.batch is not None or run.request.largest) and not loaded.takes_batch:
-        raise UsageFault(f"{reference}_arguments takes no batch")
+    with run.folder.stage(f"load {reference}"):
+        loaded = run.compiler.compile({"describe": True, "reference": reference})
+        if loaded["status"] != "described":
+            raise UsageFault(f"{reference}: {loaded['message']}")
+        if (run.request.batch is not None or run.request.largest) and not loaded["takes_batch"]:
+            raise UsageFault(f"{reference}_arguments takes no batch")
     name = slug(reference.partition(":")[2])
     entry = compile_everywhere(run, name, reference, run.targets, run.request.batch)
-    entry["source_sha256"] = loaded.source_sha256
+    entry["source_sha256"] = loaded["source_sha256"]
     report: dict[str, object] = {"targets": describe_targets(run), "programs": {name: entry}}
     if run.request.largest:
         report["fits"] = {name: search(run, reference, run.tpus)}
@@ -226,7 +240,7 @@ def describe_targets(run: Run) -> dict[str, object]:
     return described
 
 
-def chips_of(target: targets.Target) -> int:
+def chips_of(target: Target) -> int:
     """Chips in a topology such as v5e:4x4."""
     return math.prod(int(part) for part in (target.topology or ":1").partition(":")[2].split("x"))
 
@@ -244,11 +258,11 @@ def products(run: Run) -> dict[str, dict[str, Any]]:
 
 
 def compile_product(
-    run: Run, policy: Policy, shape: Product, chosen: Sequence[targets.Target]
+    run: Run, policy: Policy, shape: Product, chosen: Sequence[Target]
 ) -> dict[str, dict[str, Any]]:
     """One policy at one shape, by its name."""
     name = f"{policy.name}-{by(shape)}"
-    kept = shape != CAPACITY and policy.name in KEPT_TEXTS.get(shape, set(CPU_POLICIES))
+    kept = shape == LESSON or (shape == BATCH_ONE and policy.name in BATCH_ONE_TEXTS)
     found: dict[str, Any] = {}
     texts = Texts(run.folder, name, kept)
     with run.folder.stage(f"compile {name}"):
@@ -263,7 +277,7 @@ def compile_everywhere(
     run: Run,
     name: str,
     reference: str,
-    chosen: Sequence[targets.Target],
+    chosen: Sequence[Target],
     batch: int | None,
 ) -> dict[str, Any]:
     """A program by reference on each target."""
@@ -295,9 +309,9 @@ class Texts:
             )
             name = f"programs/{self._name}{'' if shared else f'.{target}'}.{kind}.txt"
             if self._kept:
-                self._written[text] = name, self._folder.write_text(name, text)
+                self._written[text] = name, self._folder.write_program(name, text)
             else:
-                clean = self._folder.redactor.text(text, f"{name} (hash)")
+                clean = self._folder.redactor.text(text, f"{name} (hash)", names=False)
                 self._written[text] = None, hashlib.sha256(clean.encode()).hexdigest()
         name_kept, sha256 = self._written[text]
         return {kind: name_kept, f"{kind}_sha256": sha256}
@@ -474,7 +488,7 @@ def staircase(run: Run) -> dict[str, object]:
 
 
 def _step(
-    run: Run, policy: Policy, target: targets.Target, index: int, size: int
+    run: Run, policy: Policy, target: Target, index: int, size: int
 ) -> list[int | None] | None:
     """Tiled bytes of X, W and the output with one dimension replaced; None if refused."""
     shape = [size if axis == index else length for axis, length in enumerate(LESSON)]
@@ -516,14 +530,16 @@ def cache_fits(run: Run) -> dict[str, object]:
     }
 
 
-def search(run: Run, reference: str, chosen: Sequence[targets.Target]) -> dict[str, object]:
+def search(run: Run, reference: str, chosen: Sequence[Target]) -> dict[str, object]:
     """The largest batch that compiles, per target."""
     found: dict[str, object] = {}
     for target in chosen:
         with run.folder.stage(f"find the largest batch for {target.name}"):
 
             def compiles(batch: int, name: str = target.name) -> Mapping[str, Any]:
-                return run.compiler.compile({"target": name, "reference": reference, "batch": batch})
+                return run.compiler.compile(
+                    {"target": name, "reference": reference, "batch": batch}
+                )
 
             result = fits.largest(compiles, run.request.up_to)
             found[slug(target.name)] = result
@@ -565,7 +581,6 @@ def parse(given: Sequence[str] | None) -> tuple[Request, Path]:
         "--program", metavar="MODULE:FUNCTION", help="a program of your own (default: the lesson's)"
     )
     parser.add_argument("--batch", type=_positive, metavar="N", help="batch given to its arguments")
-    parser.add_argument("--fits", action="store_true", help="say whether it fits (always recorded)")
     parser.add_argument(
         "--max", dest="largest", choices=("batch",), help="search the largest that compiles"
     )
@@ -581,7 +596,6 @@ def parse(given: Sequence[str] | None) -> tuple[Request, Path]:
     parser.add_argument("--run-dir", type=Path, metavar="DIR", help="new folder (runs/preflight)")
     options = vars(parser.parse_args(given))
     path = options.pop("run_dir") or Path("runs", "preflight")
-    options.pop("fits")
     names = tuple(dict.fromkeys(filter(None, options.pop("targets").lower().split(","))))
     try:
         for name in names:

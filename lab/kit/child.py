@@ -4,8 +4,10 @@ One child answers many requests. If it aborts or runs out of time, that is the a
 request it was given, and the next request gets a new child.
 """
 
+import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -13,13 +15,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from lab.kit import lowering
 from lab.kit.run_folder import LAB
 from lab.kit.targets import ENVIRONMENT, SET_ASIDE
 
 MAX_ANSWER_BYTES = 256 * 2**20
+FATAL = re.compile(r"^F\d{4} [^\n\]]{1,200}?(\S{1,200}:\d{1,6}\] [^\n]{1,1000})", re.MULTILINE)
+"""The line in which a compiler says why it aborts, without its time and process number."""
+
 LAST_WORDS = 2_000
 """Characters kept of what an aborted compiler wrote on standard error."""
 
@@ -77,14 +84,14 @@ class Compiler:
 
     def _start(self) -> None:
         inherited = {name: text for name, text in os.environ.items() if name not in SET_ASIDE}
-        places = [str(LAB.parent), str(os.getcwd()), inherited.get("PYTHONPATH", "")]
-        environment = inherited | ENVIRONMENT | self._flags
+        places = [str(LAB.parent), str(Path.cwd()), inherited.get("PYTHONPATH", "")]
+        environment = {**inherited, **ENVIRONMENT, **self._flags}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, places))
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed when the child is)
         self._answers, write_end = os.pipe()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "lab.kit.lowering", str(write_end)],
+                [sys.executable, "-m", lowering.__name__, str(write_end)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
@@ -116,7 +123,9 @@ class Compiler:
         if self._errors is None:
             return ""
         self._errors.seek(0)
-        return self._errors.read().decode("utf-8", "replace")[-LAST_WORDS:].strip()
+        text = self._errors.read().decode("utf-8", "replace")
+        fatal = FATAL.search(text)
+        return fatal[1].strip() if fatal else text[-LAST_WORDS:].strip()
 
     def _stop(self) -> None:
         """End the child and all it started; nothing else."""
@@ -125,10 +134,8 @@ class Compiler:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             if process.stdin is not None:
-                try:
+                with contextlib.suppress(BrokenPipeError):
                     process.stdin.close()
-                except BrokenPipeError:
-                    pass
             process.wait()
             os.close(self._answers)
         if self._errors is not None:

@@ -230,7 +230,7 @@ def read(text: str) -> Module:
         if header and line.rstrip().endswith("{"):
             cut |= current is not None
             name, entry, current = header[2], bool(header[1]), []
-        elif line.strip() == "}" and current is not None:
+        elif current is not None and line.lstrip().startswith("}"):
             computations[name] = Computation(name=name, entry=entry, instructions=tuple(current))
             current = None
         elif current is not None and (instruction := _instruction(line)):
@@ -238,6 +238,8 @@ def read(text: str) -> Module:
             if count > MAX_INSTRUCTIONS:
                 raise UnreadableProgram(f"more than {MAX_INSTRUCTIONS:,} instructions")
             current.append(instruction)
+        elif current is not None and line.strip():
+            cut = True
     if current is not None:
         cut = True
         computations[name] = Computation(name=name, entry=entry, instructions=tuple(current))
@@ -521,12 +523,65 @@ def _flop(instruction: Instruction, lhs: Shape, rhs: Shape, result: Shape) -> in
         if any(axis >= len(lhs.dims) for axis in numbers):
             return None
         return 2 * result.elements * math.prod(lhs.dims[axis] for axis in numbers)
+    return _convolution_flop(attributes, lhs, rhs, result)
+
+
+def _convolution_flop(attributes: str, lhs: Shape, rhs: Shape, result: Shape) -> int | None:
+    """The work of a product that is printed as a convolution; None for any other convolution.
+
+    Each window axis must stand for one axis of a product: of size one, a batch axis, an axis
+    that is contracted whole, or an axis of the kernel alone.
+    """
     labels = _LABELS.search(attributes)
-    plain = labels and not re.search(r"\bwindow=|group_count=", attributes)
-    if not labels or not plain or "i" not in labels[2] or not re.fullmatch("[io]+", labels[2]):
+    if not labels or "group_count=" in attributes:
         return None
-    axis = labels[2].index("i")
-    return 2 * result.elements * rhs.dims[axis] if axis < len(rhs.dims) else None
+    shapes = (lhs, rhs, result)
+    if any(
+        not len(set(text)) == len(text) == len(shape.dims)
+        for text, shape in zip(labels.groups(), shapes, strict=True)
+    ):
+        return None
+    given: dict[str, int] = dict(zip(labels[1], lhs.dims, strict=True))
+    kernel: dict[str, int] = dict(zip(labels[2], rhs.dims, strict=True))
+    out: dict[str, int] = dict(zip(labels[3], result.dims, strict=True))
+    if "i" not in kernel:
+        return None
+    window = {
+        name: value.split("x")
+        for name, value in re.findall(r"([a-z_]{1,20})=([\dx_\-]{1,99})", _window(attributes))
+    }
+    length = kernel["i"]
+    for axis, label in enumerate(sorted(label for label in kernel if label.isdecimal())):
+        if label not in given or label not in out:
+            return None
+        settings = {name: values[axis] for name, values in window.items() if axis < len(values)}
+        contracted = _contracted(kernel[label], given[label], out[label], settings)
+        if contracted is None:
+            return None
+        length *= contracted
+    return 2 * result.elements * length
+
+
+def _contracted(size: int, given: int, out: int, settings: Mapping[str, str]) -> int | None:
+    """How many terms a window axis adds to each sum; None if it is no axis of a product."""
+    stride, pad = settings.get("stride", "1"), settings.get("pad", "0_0")
+    dilated = settings.get("lhs_dilate", "1")
+    if settings.get("rhs_dilate", "1") != "1":
+        return None
+    if pad == "0_0" and dilated == str(size) and stride == str(max(1, size - 1)):
+        return 1 if given == out == size else None  # a batch axis: one term each
+    if stride != "1" or dilated != "1":
+        return None
+    if pad == "0_0" and (size == 1 or (given == size and out == 1)):
+        return size  # contracted whole
+    if pad == f"{size - 1}_{size - 1}" and given == 1 and out == size:
+        return 1  # an axis of the kernel alone
+    return None
+
+
+def _window(attributes: str) -> str:
+    found = re.search(r"\bwindow=\{([^{}]*)\}", attributes)
+    return found[1] if found else ""
 
 
 class _Tracer:

@@ -45,6 +45,8 @@ SIZES = (
 
 def answer(request: Mapping[str, Any]) -> dict[str, object]:
     """Compile what is asked for: a policy's product, or a program of the user's by reference."""
+    if request.get("describe"):
+        return described(request["reference"])
     started = time.perf_counter()
     try:
         lowered = lower(request)
@@ -74,6 +76,21 @@ def answer(request: Mapping[str, Any]) -> dict[str, object]:
         "hlo": compiled.as_text() or "",
         "memory_bytes": memory_bytes(compiled),
         "cost": cost(compiled),
+    }
+
+
+def described(reference: str) -> dict[str, object]:
+    """What a program of the user's is, without compiling it."""
+    try:
+        found = program.load(reference)
+    except LabFault as fault:
+        return {"status": "not lowered", "message": str(fault), "error": fault.kind}
+    except Exception as problem:  # importing runs the user's own code
+        return {"status": "not lowered", **_words(problem)}
+    return {
+        "status": "described",
+        "takes_batch": found.takes_batch,
+        "source_sha256": found.source_sha256,
     }
 
 

@@ -87,7 +87,7 @@ def load(reference: str) -> Program:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as problem:
-        raise UsageFault(f"{reference}: {problem}") from problem
+        raise UsageFault(str(problem)) from problem
     missing = [each for each in (name, f"{name}_arguments") if not hasattr(module, each)]
     if missing:
         raise UsageFault(f"{module_name} has no {' and no '.join(missing)}")

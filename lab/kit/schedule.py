@@ -37,9 +37,9 @@ FAMILIES = {
 
 UNRECOGNIZED = "unrecognized"
 
-_MODIFIERS = {"mubr", "dwg", "gmra", "vlgmr", "msra", "msrb", "mrb"}
+_MODIFIERS = {"mubr", "dwg", "gmra", "vlgmr", "msk", "msra", "msrb", "mrb"}
 _UNIT = re.compile(r"mxu\d+")
-_HELPERS = {"vmatpush", "vmatpush1", "vmatpush2", "vmatprep", "vdwg", "vpop"}
+_HELPERS = {"vmatpush", "vmatpush1", "vmatpush2", "vmatpush3", "vmatprep", "vdwg", "vpop"}
 """Instructions that load operands or take results; they multiply nothing."""
 
 # An instruction stands after "{", "=" or ";;"; names of values begin with "%".
