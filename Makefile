@@ -57,7 +57,7 @@ $(VENV)/base.done: base.lock | $(IN_VENV)
 	@touch $@
 
 $(VENV)/all.done: all.lock $(VENV)/base.done
-	@echo "Installing what the lab and the tests need into $(VENV) (about 900 MB, once)."
+	@echo "Installing what the lab and the tests need into $(VENV) (about 1.2 GB, once)."
 	@$(INSTALL) -r all.lock
 	@touch $@
 

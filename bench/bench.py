@@ -111,7 +111,7 @@ def time_stages(house: Path, samples: Samples) -> None:
     evidence = timed("verify them", lambda: verify_all(read, lab))
     content = timed("read the content", lambda: load_content(house / "content"))
     study = timed("work out the numbers", lambda: work_out(evidence, content))
-    figures = timed("figures, from the cache", lambda: draw(study, cache, 1))
+    figures = timed("figures, from the cache", lambda: draw(study, content, cache, 1))
     tables = timed("tables", lambda: set_tables(study, content))
     templates = house / "templates"
     site = timed(

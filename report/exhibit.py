@@ -27,7 +27,7 @@ class Cell:
     note: str = ""
     """Smaller second line: the other source's value, a reason, a date."""
     bits: tuple[int, ...] = ()
-    """For format tables: field widths (sign, exponent, fraction) or (integer,), drawn as a bit strip."""
+    """Field widths of a number format (sign, exponent, fraction or integer), drawn as bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class Drawing:
     """One chart, drawn. The inline forms colour themselves through custom properties."""
 
     wide: str
-    """Inline SVG, about 600 px, class `chart`; no `style=`, no `id=` that does not start with the figure's name."""
+    """Inline SVG, about 600 px, class `chart`; no `style=`, and each id starts with the name."""
     narrow: str
     """Inline SVG, about 330 px."""
     svg: bytes

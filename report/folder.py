@@ -20,11 +20,12 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from report.errors import ContentFault, Fault, UsageFault, raise_if_any
-from report.marker import MARKER, SCHEMA, digest_of, read_marker, state, walk
+from report.marker import MARKER, SCHEMA, digest_of, is_current, marker, walk
 
 PLAN = f"{MARKER}.part"
 """The paths a build is going to write, with no digests yet; gone once the marker stands."""
@@ -37,6 +38,27 @@ _SOURCES = ("report", "lab", "content", "templates", "tests", "bench", ".git", "
 """Folders of the project that no site may be written into."""
 
 _MOVE = "Move these elsewhere, then build again."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteState:
+    """A site on disk, as its marker tells, and whether that still holds."""
+
+    inputs: str
+    """What it was built from."""
+    files: Mapping[str, str]
+    """The SHA-256 of each file, by its path."""
+    intact: bool
+    """Every file is there with those bytes, and nothing else is."""
+
+
+def state(out: Path) -> SiteState | None:
+    """The site at `out`, every file hashed; `None` when no site is there."""
+    told = None if out.is_symlink() else _read_marker(out / MARKER)
+    if told is None:
+        return None
+    inputs, files = told
+    return SiteState(inputs=inputs, files=files, intact=is_current(out, inputs))
 
 
 def publish(files: Mapping[str, bytes | Path], out: Path, inputs: str) -> None:
@@ -63,7 +85,7 @@ def recover(out: Path) -> None:
     for folder in left:
         if not os.path.lexists(out):
             found = state(folder)
-            if found is not None and found.intact:
+            if found and found.intact:
                 folder.rename(out)
     for folder in left:
         _clear(folder)
@@ -76,7 +98,7 @@ def _beside(out: Path, role: str) -> Path:
 def _write(files: Mapping[str, bytes | Path], new: Path, current: Path, inputs: str) -> None:
     """Write all files into `new`, then its marker. What has not changed is linked, not written."""
     _make_folder(new)
-    _write_marker(new / PLAN, inputs, dict.fromkeys(files, ""))
+    _write_file(new / PLAN, marker(inputs, dict.fromkeys(files, "")), flush=True)
     for folder in sorted({folder for path in files for folder in _folders_above(path)}):
         _make_folder(new / folder)
     digests = {}
@@ -86,7 +108,7 @@ def _write(files: Mapping[str, bytes | Path], new: Path, current: Path, inputs: 
         digests[path] = sha256(content).hexdigest()
         if not _link(current / path, new / path, digests[path]):
             _write_file(new / path, content)
-    _write_marker(new / MARKER, inputs, digests)
+    _write_file(new / MARKER, marker(inputs, digests), flush=True)
     (new / PLAN).unlink()
 
 
@@ -183,7 +205,7 @@ def _check_ours(out: Path) -> None:
     if not out.exists():
         return
     present = set(walk(out))
-    if present and read_marker(out / MARKER) is None:
+    if present and _read_marker(out / MARKER) is None:
         raise UsageFault(
             f"{out} is not a site of ours: it has no {MARKER}, and it is not empty.",
             hint="Choose an empty or a new folder.",
@@ -201,8 +223,20 @@ def _check_ours(out: Path) -> None:
 
 def _files_of(folder: Path) -> set[str]:
     """Paths that the markers of `folder` claim, and the markers themselves."""
-    markers = [read_marker(folder / name) for name in (MARKER, PLAN)]
+    markers = [_read_marker(folder / name) for name in (MARKER, PLAN)]
     return {MARKER, PLAN, *(path for _, files in filter(None, markers) for path in files)}
+
+
+def _read_marker(path: Path) -> tuple[str, Mapping[str, str]] | None:
+    """The inputs and files that a site's marker tells, or `None` when it is not one."""
+    try:
+        told = json.loads(path.read_bytes())
+        inputs, files = told["inputs"], told["files"]
+        if told["schema"] == SCHEMA and isinstance(inputs, str):
+            return inputs, {str(path): str(digest) for path, digest in files.items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return None
 
 
 def _folders_above(path: str) -> Iterator[str]:
@@ -235,11 +269,6 @@ def _write_file(path: Path, content: bytes, *, flush: bool = False) -> None:
             file.flush()
             os.fsync(file.fileno())
     path.chmod(0o644)
-
-
-def _write_marker(path: Path, inputs: str, files: Mapping[str, str]) -> None:
-    told = {"schema": SCHEMA, "inputs": inputs, "files": files}
-    _write_file(path, json.dumps(told, indent=0, sort_keys=True).encode() + b"\n", flush=True)
 
 
 @contextmanager

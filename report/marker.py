@@ -1,57 +1,46 @@
-"""What a built site says of itself, and whether that is still so.
+"""The marker of a built site: what it was built from, and the digest of every file.
 
-`state` is how an unchanged build finds out that there is nothing to do, before anything else
-is imported. So this file keeps to what Python has at hand: no dataclass, no Path.
+`is_current` is how an unchanged build finds out that there is nothing to do, before anything
+else is imported. It reads no JSON: a marker follows from its site, so it is written again from
+the files that are there, and compared. This module keeps to what Python has at hand.
 """
 # ruff: noqa: PTH114, PTH123
 
-import json
 import os
-from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing itself takes as long to import as all the rest
+    from collections.abc import Iterator, Mapping
 
 MARKER = "assay-site.json"
 SCHEMA = "assay/site/1"
 
 
-class SiteState(NamedTuple):
-    """A site on disk: what it was built from, and whether it is as it was written."""
-
-    inputs: str
-    files: Mapping[str, str]
-    """The SHA-256 of each file by its path, as the marker has it."""
-    intact: bool
-    """Every file is there with those bytes, and nothing else is."""
-
-
-def state(out: str | os.PathLike[str]) -> SiteState | None:
-    """The site at `out`, every file hashed; `None` when no site is there."""
+def is_current(out: str | os.PathLike[str], inputs: str) -> bool:
+    """Whether `out` holds a whole site built from `inputs`, every file hashed, and nothing else."""
     folder = os.fspath(out)
-    marker = read_marker(f"{folder}/{MARKER}")
-    if marker is None or os.path.islink(folder):
-        return None
-    inputs, files = marker
-    intact = set(walk(folder)) == {*files, MARKER} and all(
-        digest_of(f"{folder}/{path}") == digest for path, digest in files.items()
-    )
-    return SiteState(inputs, files, intact)
-
-
-def read_marker(path: str | os.PathLike[str]) -> tuple[str, Mapping[str, str]] | None:
-    """The inputs and files that a site's marker tells, or `None` when it is not one."""
     try:
-        with open(path, "rb") as file:
-            told = json.load(file)
-        inputs, files = told["inputs"], told["files"]
-        if told["schema"] == SCHEMA and isinstance(inputs, str):
-            return inputs, {str(path): str(digest) for path, digest in files.items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None
-    return None
+        with open(f"{folder}/{MARKER}", "rb") as file:
+            told = file.read()
+        if f'"inputs": "{inputs}"'.encode() not in told or os.path.islink(folder):
+            return False
+        found = [path for path in walk(folder) if path != MARKER]
+        return told == marker(inputs, {path: digest_of(f"{folder}/{path}") for path in found})
+    except (OSError, UnicodeError):  # UnicodeError: a name that is no text is not ours
+        return False
 
 
-def walk(folder: str | os.PathLike[str], prefix: str = "") -> Iterator[str]:
+def marker(inputs: str, files: "Mapping[str, str]") -> bytes:
+    """The marker, as JSON, of a site built from `inputs`: `files` has each path's SHA-256.
+
+    None of these texts holds anything that JSON would escape.
+    """
+    lines = ",\n".join(f'"{path}": "{files[path]}"' for path in sorted(files))
+    return f'{{"schema": "{SCHEMA}", "inputs": "{inputs}", "files": {{\n{lines}\n}}}}\n'.encode()
+
+
+def walk(folder: str | os.PathLike[str], prefix: str = "") -> "Iterator[str]":
     """Paths of all under `folder` that is no folder, and, with a slash, of empty folders."""
     with os.scandir(f"{os.fspath(folder)}/{prefix}") as found:
         entries = list(found)

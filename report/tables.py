@@ -182,7 +182,8 @@ def _spec_cell(spec: Spec) -> Cell:
     """The value with its source, then every other value with a link to its own, or a remark."""
     also = _also(spec)
     if spec.value is None:
-        return Cell(text="not listed", note=" ".join(filter(None, [_plain(spec.reason), also])))
+        reason = " ".join(filter(None, [_plain(spec.reason), also[:1].upper() + also[1:]]))
+        return Cell(text="not listed", note=reason)
     return Cell(
         text=_printed(spec.value),
         kind="documented",
@@ -192,17 +193,22 @@ def _spec_cell(spec: Spec) -> Cell:
 
 
 def _also(spec: Spec) -> str:
-    """Such as: also 819 GB/s in [v5e earlier](https://…), whose full title the table lists."""
+    """Such as: also 820 GB/s in [JAX table](https://…), whose full title the table lists."""
     others: dict[str, Spec] = {}
     for other in spec.alternatives:
         text = _printed(other.value)
         if other.value != spec.value:
             others.setdefault(text, other)
     said = [
-        f"{text} in [{other.reference.id.replace('-', ' ')}]({other.source.href})"
+        f"{text} in [{_short_name(other.reference.id)}]({other.source.href})"
         for text, other in others.items()
     ]
     return f"also {', '.join(said)}" if said else ""
+
+
+def _short_name(reference: str) -> str:
+    """`jax-table` in words."""
+    return reference.replace("-", " ").replace("jax", "JAX").replace("xprof", "XProf")
 
 
 def _printed(value: Documented) -> str:

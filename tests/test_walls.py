@@ -12,13 +12,14 @@ from tests.conftest import PROJECT
 
 RIVER = (
     ("build",),
-    ("figures", "tables", "pages", "archive"),
+    ("command_line",),
+    ("figures", "tables", "pages", "archive", "voice"),
     ("numbers",),
     ("evidence", "content"),
     ("record", "specs", "exhibit"),
     ("notation", "cache", "folder"),
     ("units", "source"),
-    ("errors", "marker"),
+    ("errors", "marker", "inputs"),
 )
 LEVEL = {room: level for level, line in enumerate(RIVER) for room in line}
 
@@ -36,7 +37,7 @@ ROOMS = {
     "math_core": "report/pages",
     "pygments": "report/pages",
     "yaml": "report/content",
-    "rich": "build.py",
+    "rich": "report/voice.py",
 }
 """The one place of each library."""
 

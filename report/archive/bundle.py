@@ -20,7 +20,9 @@ ARTIFACTS = "downloads/assay-artifacts.zip"
 LAB_PACKAGES = ("jax", "jaxlib", "ml-dtypes", "numpy", "opt-einsum", "scipy")
 """What the lab imports, and what that needs in turn."""
 
-_SAFE_NAME = re.compile(r"(?:[a-z0-9_-][a-z0-9._-]*/)*[a-z0-9_-][a-z0-9._-]*")
+_SAFE_PART = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[a-z0-9_-][a-z0-9._-]*")
+"""One part of a path that unpacks alike everywhere; Windows keeps some names for itself."""
+
 _PINNED = re.compile(r"^([a-z0-9-]+)==")
 
 _README = """\
@@ -53,7 +55,7 @@ To publish your run, bring its folder back beside Assay's build.py:
 """
 
 
-def practice_workspace(lab: Path, evidence: Iterable[Evidence], lock: str) -> bytes:
+def practice_workspace(lab: Path, evidence: Iterable[Evidence], lock: Path) -> bytes:
     """The lab, its requirements out of `lock`, how to run it, and the records: a zip."""
     files = {
         f"lab/{source.relative_to(lab).as_posix()}": source.read_bytes()
@@ -64,7 +66,7 @@ def practice_workspace(lab: Path, evidence: Iterable[Evidence], lock: str) -> by
         record = proof.record
         for path in (*(file.path for file in record.files), manifest.NAME):
             files[f"lab/records/{record.name}/{path}"] = (record.folder / path).read_bytes()
-    requirements, versions = lab_requirements(lock)
+    requirements, versions = lab_requirements(lock.read_text(encoding="utf-8"))
     files["requirements.txt"] = requirements.encode()
     files["readme.md"] = _README.format(jax=versions["jax"]).encode()
     files[manifest.NAME] = manifest.manifest(files)
@@ -127,5 +129,5 @@ def _name_faults(paths: Iterable[str]) -> list[Fault]:
     return [
         Fault(where=path, found="a name that is not portable", expected="only a-z 0-9 . _ / -")
         for path in paths
-        if not _SAFE_NAME.fullmatch(path)
+        if not all(_SAFE_PART.fullmatch(part) for part in path.split("/"))
     ]

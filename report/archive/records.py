@@ -9,12 +9,12 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from report.archive import manifest
-from report.errors import EvidenceMismatch, UsageFault, did_you_mean
+from report.errors import UsageFault, did_you_mean
 from report.evidence import Evidence, verify, verify_manifest
 from report.folder import exchange
 from report.record import Record, load_record
@@ -23,7 +23,6 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 RESERVED = frozenset({"study", "chips", "formats", "models"})
 """Names that a pointer already uses for something else."""
 
-_CONFIG = "config.json"
 _STAGING, _RETIRED = ".new", ".old"
 
 
@@ -46,33 +45,6 @@ def find(name: str, records: Path) -> Path:
         summary = f"There is no record named {name!r} in {records}."
         raise UsageFault(summary, hint=did_you_mean(name, known))
     return records / name
-
-
-def request(folder: Path, labs: Mapping[str, Sequence[str]]) -> tuple[str, list[str]]:
-    """The lab that made a record, and the command-line options that ask for the same again.
-
-    `labs` gives the recorded options that each lab's command line takes.
-    """
-    record = load_record(folder)
-    if record.manifest.get(_CONFIG) not in {f.sha256 for f in record.files if f.path == _CONFIG}:
-        raise EvidenceMismatch(
-            f"{record.name} cannot be measured again: its {_CONFIG} is not as it was recorded.",
-            hint="Restore that file, from version control or from whoever made it.",
-        )
-    lab, recorded = str(record.config.get("lab")), record.config.get("options", {})
-    if lab not in labs:
-        raise EvidenceMismatch(
-            f"{record.name} cannot be measured again: {lab} made it.",
-            hint=f"Labs here: {', '.join(labs)}.",
-        )
-    options: list[str] = []
-    for name in labs[lab]:
-        value = recorded.get(name)
-        if value is True:
-            options.append(f"--{name}")
-        elif value not in (None, False):
-            options += [f"--{name}", str(value)]
-    return lab, options
 
 
 def add(
@@ -156,7 +128,7 @@ def put(name: str, records: Path) -> None:
     verify_manifest(load_record(staged))
     if target.is_symlink() or target.is_file():
         raise UsageFault(f"{target} is not a folder, so it is not a record; it stays as it is.")
-    if target.exists() and exchange(str(staged), str(target)):
+    if target.exists() and exchange(staged, target):
         return
     if target.exists():
         _retire(target)

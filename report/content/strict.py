@@ -24,6 +24,7 @@ Value = Scalar | list["Node"] | dict[str, "Node"]
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+_WORDS = {"null", "true", "false", "yes", "no", "on", "off"}
 _NULL = re.compile(r"|~|null")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,29})\.[0-9]{1,30}(?:e[-+][0-9]{1,3})?")
@@ -163,6 +164,8 @@ class _Builder:
     def _scalar(self, event: yaml.ScalarEvent, line: int) -> Scalar:
         text: str = event.value
         if event.style:  # in quotes, or a block
+            return text
+        if text[:1].isalpha() and text.lower() not in _WORDS:  # most of what people write
             return text
         if _NULL.fullmatch(text):
             return None

@@ -27,7 +27,7 @@ def draw(run: PrecisionRun) -> Figure:
         title=f"INT8 stores {fraction} of the FP32 bytes; its scales are {share} of them.",
         reading=(
             "A bar counts the bytes of $X$ and $W$ as the program is given them, values first and "
-            "then the FP32 scales of INT8. Change the shape to see when scales stop being small."
+            "then the FP32 scales that INT8 needs."
         ),
         caption=(
             "Stored operands only: no output, no original arrays, no temporaries, so not a peak "
@@ -84,11 +84,15 @@ def _table(run: PrecisionRun) -> Table:
 
 
 def _controls(run: PrecisionRun) -> tuple[Control, ...]:
-    """The run's own shape at first; sliders reach what the lab accepts."""
+    """The run's own shape at first; sliders reach what the lab accepts, by doubling if they can."""
     names = {"m": "Rows of X, $m$", "k": "Contraction, $k$", "n": "Columns of W, $n$"}
+    shape = _shape(run)
+    powers = all(value.bit_count() == 1 for value in shape.values())
     return tuple(
-        Control(signal=signal, label=names[signal], value=value, minimum=1, maximum=2048)
-        for signal, value in _shape(run).items()
+        Control(
+            signal=signal, label=names[signal], value=value, minimum=1, maximum=2048, log2=powers
+        )
+        for signal, value in shape.items()
     )
 
 
@@ -101,7 +105,7 @@ def _chart(run: PrecisionRun, *, narrow: bool) -> alt.LayerChart:
         frame = theme.Frame(width=330, height=3 * 62 + 20, left=1, right=8, top=2, bottom=2)
         band, bar, label = 62, 32, 12
     else:
-        frame = theme.Frame(width=600, height=3 * 48 + 20, left=104, right=78, top=2, bottom=2)
+        frame = theme.Frame(width=600, height=3 * 48 + 20, left=104, right=86, top=2, bottom=2)
         band, bar, label = 48, 13, 13
     policies = [
         {"policy": policy.upper(), "row": row, "width": OPERAND_BYTES[policy],
@@ -122,7 +126,7 @@ def _chart(run: PrecisionRun, *, narrow: bool) -> alt.LayerChart:
         label_y=f"{band}*datum.row+{label}",
         below_y=f"{band}*datum.row+{bar}+22",
     )
-    full = alt.Scale(domain={"expr": "[0, max(4*(m*k+k*n), m*k+k*n+4*(m+n))]"}, nice=False)
+    full = alt.Scale(domain={"expr": "[0, max(4*(m*k+k*n), (m*k+k*n+4*(m+n))/0.87)]"}, nice=False)
     x = alt.X("values:Q", scale=full, axis=None)
     end = alt.X("total:Q", scale=full, axis=None)
     y, at_label, below = (

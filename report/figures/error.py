@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Literal
 
 import altair as alt
@@ -200,7 +199,7 @@ def _chart(
             "x": u,
             "y": tops[policy] + layout.first - 11,
             "y2": tops[policy] + layout.first + layout.lane + 26,
-            "text": "u = " + render(Decimal(u), "power_of_two"),
+            "text": "u = " + render(u, "power_of_two"),
         }
         for policy, u in roundoff.items()
     ]

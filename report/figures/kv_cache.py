@@ -110,31 +110,31 @@ def _table(study: CacheStudy) -> Table:
 
 
 def _controls(cache: KvCache) -> tuple[Control, ...]:
-    def power(signal: str, label: str, value: int, maximum: int, unit: str = "") -> Control:
+    def power(signal: str, label: str, maximum: int, minimum: int = 1, unit: str = "") -> Control:
         return Control(
             signal=signal,
             label=label,
-            value=value,
-            minimum=1,
+            value=getattr(cache, signal),
+            minimum=minimum,
             maximum=maximum,
             log2=True,
             unit=unit,
         )
 
     return (
-        power("tokens", "Context, $T$", cache.tokens, 2**17, "tokens"),
-        power("batch", "Sequences, $B$", cache.batch, 256),
-        power("kv_heads", "KV heads, $H_{kv}$", cache.kv_heads, 64),
-        power("head_dim", "Head dimension, $D_h$", cache.head_dim, 256),
+        power("tokens", "Context, $T$", 2**17, 2048, "tokens"),
+        power("batch", "Sequences, $B$", 256),
+        power("kv_heads", "KV heads, $H_{kv}$", 64),
+        power("head_dim", "Head dimension, $D_h$", 256),
         Control(signal="layers", label="Layers, $L$", value=cache.layers, minimum=1, maximum=128),
     )
 
 
 def _chart(cache: KvCache, *, narrow: bool) -> alt.LayerChart:
     if narrow:
-        frame = theme.Frame(width=330, height=300, left=42, right=14, top=42, bottom=46)
+        frame = theme.Frame(width=330, height=314, left=42, right=20, top=42, bottom=60)
     else:
-        frame = theme.Frame(width=600, height=320, left=46, right=96, top=42, bottom=46)
+        frame = theme.Frame(width=600, height=334, left=46, right=96, top=42, bottom=60)
     nbsp = theme.NBSP
     start = replace(cache, tokens=LONGEST).total / GIB
 
@@ -152,12 +152,13 @@ def _chart(cache: KvCache, *, narrow: bool) -> alt.LayerChart:
     ).transform_calculate(
         tokens="tokens",
         size=size,
-        text=_gib_text("datum.size"),
+        text=f"(tokens<longest?'':datum.policy+', ')+{_gib_text('datum.size')}",
         here=f"format(tokens,',')+'{nbsp}tokens'",
         zero="0",
         top="top",
     )
-    end_labels = drawn.transform_filter("datum.end==1")
+    end_labels = drawn.transform_filter("datum.end==1 && tokens<longest")
+    near_edge, steep = "tokens>0.75*longest", "full>0.25*top"
     x = alt.X(
         "tokens:Q",
         scale=alt.Scale(domain={"expr": "[0, longest]"}, nice=False),
@@ -165,6 +166,7 @@ def _chart(cache: KvCache, *, narrow: bool) -> alt.LayerChart:
             values={"expr": "[0, longest/4, longest/2, 3*longest/4, longest]"},
             title="context length, tokens of each sequence",
             grid=False,
+            offset=14,
         ),
     )
     scale = alt.Scale(domain={"expr": "[0, top]"}, nice=False)
@@ -179,31 +181,46 @@ def _chart(cache: KvCache, *, narrow: bool) -> alt.LayerChart:
         .mark_rule(**theme.REFERENCE)
         .encode(x=x, y=alt.Y("zero:Q", scale=scale), y2="top:Q"),
         worked.transform_filter(bf16)
-        .mark_text(align="center", dy=-10, **theme.ASIDE)
+        .mark_text(align=_side(near_edge, "right", "center"), dy=-24, **theme.ASIDE)
         .encode(x=x, y=alt.Y("top:Q", scale=scale), text="here:N"),
         drawn.mark_line().encode(x=x, y=y, color=colour),
         worked.mark_point().encode(x=x, y=y, color=colour),
         worked.transform_filter(bf16)
-        .mark_text(align="right", dx=-11, dy=-8, **theme.VALUE)
+        .mark_text(
+            align="right",
+            dx=-11,
+            dy=-9,
+            **theme.VALUE,
+        )
         .encode(x=x, y=y, color=colour, text="text:N"),
         worked.transform_filter(int8)
-        .mark_text(dx=11, dy=12, **theme.VALUE)
+        .mark_text(
+            align=_side(near_edge, "right", "left"),
+            dx=alt.ExprRef(f"{near_edge}?-11:11"),
+            dy=alt.ExprRef(f"{near_edge} && {steep}?-9:13"),
+            **theme.VALUE,
+        )
         .encode(x=x, y=y, color=colour, text="text:N"),
         alt.Chart(theme.rows([{"text": "GiB"}]))
         .mark_text(align="right", fontSize=13, color=theme.INK2)
         .encode(x=alt.value(-6), y=alt.value(-20), text="text:N"),
     ]
     if narrow:
-        layers.append(
-            end_labels.mark_text(align="right", dx=-4, dy=-14, **theme.VALUE).encode(
-                x=x, y=y, color=colour, text="text:N"
-            )
-        )
+        layers += [
+            end_labels.transform_filter(which)
+            .mark_text(align="right", dx=-4, dy=dy, **theme.VALUE)
+            .encode(x=x, y=y, color=colour, text="text:N")
+            for which, dy in ((bf16, -14), (int8, alt.ExprRef(f"{steep}?-14:16")))
+        ]
     else:
         layers.append(
             end_labels.mark_text(dx=8, **theme.VALUE).encode(x=x, y=y, color=colour, text="text:N")
         )
     return frame.hold(*layers, params=_params(cache, start))
+
+
+def _side(condition: str, then: str, otherwise: str) -> alt.ExprRef:
+    return alt.ExprRef(f"{condition}?'{then}':'{otherwise}'")
 
 
 def _gib_text(value: str) -> str:
@@ -229,6 +246,7 @@ def _params(cache: KvCache, start: float) -> list[alt.Parameter]:
     return [
         *(alt.param(name=name, value=value) for name, value in shape.items()),
         alt.param(name="longest", expr=longest),
-        alt.param(name="top", expr=f"max({start!r}, {full})"),
+        alt.param(name="full", expr=full),
+        alt.param(name="top", expr=f"max({start!r}, full)"),
         alt.param(name="summary", expr=summary),
     ]

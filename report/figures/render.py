@@ -59,8 +59,11 @@ def render(
 
 
 def _specification(name: str, chart: alt.LayerChart) -> dict[str, object]:
-    """The chart as JSON data, or ContentFault naming all that must not reach the renderer."""
-    specification = cast("dict[str, object]", chart.to_dict())
+    """The chart as JSON data, or ContentFault naming all that must not reach the renderer.
+
+    Whether it is valid Vega-Lite depends on our code alone, so tests ask that, not each build.
+    """
+    specification = cast("dict[str, object]", chart.to_dict(validate=False))
     faults = [Fault(where=f"figure {name}", found=found) for found in _unsafe(specification)]
     if (size := len(_text(specification).encode())) > LARGEST_SPEC:
         faults.append(

@@ -14,6 +14,8 @@ from report.numbers.worked_roofline import RooflineStudy
 NAME = "roofline"
 LARGEST_BATCH = 4096
 TERA = 1e12
+NEAR = 8
+"""Batches closer than this many times to the first one share its label's place."""
 
 
 def draw(study: RooflineStudy) -> Figure:
@@ -94,7 +96,7 @@ def _point_words(roofline: Roofline, product: Product) -> str:
     rate = roofline.attainable_per_s(product.intensity) / TERA
     return (
         f"m = {product.m} has {_intensity(product)} {roofline.work} per byte and at most "
-        f"{render(rate, 'fixed(3)' if rate < 1 else 'fixed(1)')} T{roofline.work}/s"
+        f"{render(rate, 'fixed(4)' if rate < 1 else 'fixed(2)')} T{roofline.work}/s"
     )
 
 
@@ -227,12 +229,15 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
         .transform_calculate(y="min(datum.peak, datum.x*datum.bandwidth)")
         .transform_calculate(
             text="'m = '+format(datum.rows,',')",
-            rate=f"format(datum.y,'.3~r')+'{theme.NBSP}T{work}/s'",
+            rate=f"format(datum.y,',.4~r')+'{theme.NBSP}T{work}/s'",
         )
     )
-    right = points.transform_filter("datum.x<40")
-    left = points.transform_filter("datum.x>=40 && datum.x<150")
-    under = points.transform_filter("datum.x>=150")
+    told = points.transform_filter(f"datum.rows==m || m>={NEAR}*{product.m}")
+    right = told.transform_filter("datum.x<4")
+    below = told.transform_filter("datum.x>=150")
+    left = told.transform_filter("datum.x>=4 && datum.x<150")
+    moving = _intensity_expr("m", product)
+    slope_free = chosen.transform_filter(f"{moving}<4 || {moving}>=40")
     name = {**theme.VALUE, "color": theme.C2}
     rate = {**theme.ASIDE, "color": theme.C2}
     return frame.hold(
@@ -249,7 +254,7 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
         chosen.mark_text(align="right", dy=-11, color=theme.C1, **theme.VALUE).encode(
             x="right:Q", y="peak:Q", text="peak_text:N"
         ),
-        chosen.mark_text(align="right", dx=-10, dy=-10, color=theme.C1, **theme.VALUE).encode(
+        slope_free.mark_text(align="right", dx=-10, dy=-10, color=theme.C1, **theme.VALUE).encode(
             x="slope_x:Q", y="slope_y:Q", text="slope_text:N"
         ),
         chosen.mark_rule(**theme.REFERENCE).encode(x="ridge:Q", y="peak:Q", y2="floor:Q"),
@@ -263,13 +268,13 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
         points.mark_point(color=theme.C2).encode(x=x, y=y),
         right.mark_text(dx=11, dy=6, **name).encode(x=x, y=y, text="text:N"),
         right.mark_text(dx=11, dy=23, **rate).encode(x=x, y=y, text="rate:N"),
+        below.mark_text(dx=8, dy=16, **name).encode(x=x, y=y, text="text:N"),
+        below.mark_text(dx=8, dy=33, **rate).encode(x=x, y=y, text="rate:N"),
         left.mark_text(align="right", dx=-11, dy=-20, **name).encode(x=x, y=y, text="text:N"),
         left.mark_text(align="right", dx=-11, dy=-4, **rate).encode(x=x, y=y, text="rate:N"),
-        under.mark_text(align="center", dy=19, **name).encode(x=x, y=y, text="text:N"),
-        under.mark_text(align="center", dy=36, **rate).encode(x=x, y=y, text="rate:N"),
         alt.Chart(theme.rows(cited))
         .transform_filter("datum.id==chip")
-        .mark_text(fontSize=12 if narrow else 12.5, color=theme.INK2)
+        .mark_text(fontSize=12 if narrow else 12.5, color=theme.INK2, limit=frame.width)
         .encode(x=alt.value(-frame.left), y=alt.Y("y:Q", scale=None, axis=None), text="text:N"),
         alt.Chart(theme.rows([{"text": f"T{work}/s at best, log scale"}]))
         .mark_text(fontSize=13, color=theme.INK2)
@@ -289,7 +294,8 @@ def _decades(low: float, title: str | None) -> alt.Axis:
 
 
 def _ridges(readings: tuple[Roofline, ...]) -> str:
-    return " or ".join(render(reading.ridge, "fixed(0)") for reading in readings[:2])
+    printed = [render(reading.ridge, "fixed(0)") for reading in readings[:2]]
+    return " or ".join(dict.fromkeys(printed))
 
 
 def _citations(readings: tuple[Roofline, ...]) -> list[str]:

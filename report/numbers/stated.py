@@ -1,7 +1,6 @@
 """What documents state and examples are given: `chips#/`, `formats#/` and `models#/`."""
 
 from collections.abc import Mapping
-from decimal import Decimal
 
 from report.content import Model
 from report.numbers.workings import Workings
@@ -28,7 +27,7 @@ def state_formats(formats: Mapping[str, NumberFormat], note: Workings) -> None:
         figures = dict(documented_figures(format_)) | {"symmetric_bound": format_.symmetric_bound}
         for name, figure in figures.items():
             if figure is not None:
-                note.state(f"{base}/{name}", _exact(figure), "computed")
+                note.state(f"{base}/{name}", figure, "computed")
 
 
 def state_models(models: Mapping[str, Model], note: Workings) -> None:
@@ -60,10 +59,6 @@ def _state_spec(pointer: str, spec: Spec, note: Workings) -> None:
     value = spec.value
     number = value if isinstance(value, Quantity | int | str | None) else documented_text(value)
     note.state(pointer, number, "documented", reason=spec.reason)
-
-
-def _exact(figure: float) -> Decimal | int:
-    return figure if isinstance(figure, int) else Decimal(figure)
 
 
 def _unit(name: str) -> str:

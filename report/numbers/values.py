@@ -116,7 +116,7 @@ class Values(Mapping[str, Value]):
                 walked = "".join(f"/{part}" for part in keys[:depth])
                 raise UnknownPointer(
                     f"There is no {key!r} at {document}#{walked or '/'}.",
-                    hint=did_you_mean(key, _names(here)),
+                    hint=_nearest(key, here),
                 )
             here = inner[0]
         if isinstance(here, list) and not any(isinstance(item, dict | list) for item in here):
@@ -124,7 +124,7 @@ class Values(Mapping[str, Value]):
         if isinstance(here, dict | list):
             raise UnknownPointer(
                 f"{document}#{path} holds several values.",
-                hint="Point at one of them: " + ", ".join(list(_names(here))[:8]),
+                hint=f"Point at one of them. {_nearest('', here)}",
             )
         reason = ""
         if here is None:
@@ -153,10 +153,10 @@ def _step(here: object, key: str) -> tuple[object] | None:
     return None
 
 
-def _names(here: object) -> list[str]:
-    if isinstance(here, dict):
-        return [str(key) for key in here]
-    return [str(index) for index in range(len(here))] if isinstance(here, list) else []
+def _nearest(key: str, here: object) -> str:
+    if isinstance(here, list):
+        return f"Its values are numbered 0 to {len(here) - 1}."
+    return did_you_mean(key, map(str, here)) if isinstance(here, dict) else "It is one value."
 
 
 def _number(here: object) -> Number:

@@ -20,6 +20,8 @@ Context = dict[str, Any]
 
 BIT_PITCH, BIT_WIDTH, BIT_HEIGHT = 5, 4, 11
 """Pixels of one bit in a bit strip."""
+DENSE = 7
+"""Columns from which a table is set smaller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +154,8 @@ def table_context(table: Table, number: int, galley: Galley, *, inside: bool = F
         "plain_title": table.title,
         "caption": _inline(galley, table.caption, where),
         "stack": table.stack,
+        "dense": len(table.columns) >= DENSE,
+        "annotated": any(cell.note for row in table.rows for cell in row[1:]),
         "bit_key": bits,
         "columns": [
             {"head": _inline(galley, column.head, where), "numeric": column.numeric}

@@ -116,7 +116,7 @@ class _Reader:
                 token.map = [begin + first_line, end + first_line]
             if token.level > MAX_DEPTH:
                 self.fault(begin + first_line, "blocks nested too deep", f"at most {MAX_DEPTH}")
-                return out
+                return []
             if token.type in {"colon_fence", "fence"}:
                 self.check_closed(token, lines[begin:end], begin + first_line)
             if token.type == "tr_open":

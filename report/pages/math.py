@@ -6,7 +6,8 @@ they become classes here, and an unknown one is a fault rather than a lost style
 
 import re
 from functools import cache
-from html import escape
+from html import unescape
+from xml.etree import ElementTree
 
 from math_core import LatexError, LatexToMathML
 
@@ -21,11 +22,11 @@ _CORE = frozenset(
         *("sup", "table", "td", "text", "tr", "under", "underover"),
     )
 )
+_NAMED_CHARACTER = re.compile(r"&(?!lt;|gt;|amp;|quot;)\w+;")
+"""HTML has names for characters, XML only for these four."""
 _BANNED = re.compile(r"\\(href|url|includegraphics|html\w+|color|textcolor|colorbox|require)\b")
 _BARE_PERCENT = re.compile(r"(?<!\\)(?:\\\\)*%")
-_STYLE = re.compile(r' style="([^"]*)"')
-_TAG = re.compile(r"<([a-z]+)")
-_CLASS_OF_RULE = {
+_CLASS_OF_STYLE = {
     "text-align:right": "to-right",
     "text-align:left": "to-left",
     "text-align:center": "",
@@ -36,12 +37,8 @@ _CLASS_OF_RULE = {
     "padding-right:0": "no-right",
     "padding-left:1em": "wide-left",
 }
-_LETTER_ACCENT = re.compile(
-    r'<mover accent="true">(<m[in]>[^<]{1,2}</m[in]>)'
-    r'<mo(?: stretchy="(?:true|false)")?>(.)</mo></mover>'
-)
 _SPACING_ACCENT = {"\u0302": "ˆ", "^": "ˆ", "\u0303": "˜", "\u0304": "¯", "\u0307": "˙"}
-_OVERLINE = '<mo stretchy="true">\u0332</mo>'
+_LOW_LINE, _OVERLINE = "\u0332", "‾"
 
 
 class FormulaFault(ValueError):
@@ -60,15 +57,49 @@ def to_mathml(tex: str, *, display: bool = False) -> str:
     except LatexError as error:
         offset, _, reason = str(error).partition(": ")
         raise FormulaFault(f"formula, character {offset}: {reason.rstrip('.')}: {tex!r}") from error
-    markup = _LETTER_ACCENT.sub(_spacing_accent, markup)
-    markup = markup.replace(_OVERLINE, '<mo stretchy="true">‾</mo>')
-    markup = _STYLE.sub(lambda found: _class_for(found[1], tex), markup)
-    for tag in _TAG.findall(markup):
-        if tag not in _CORE:
-            raise FormulaFault(f"formula needs <{tag}>, which browsers do not draw: {tex!r}")
-    opening = '<math display="block"' if display else "<math"
-    body = markup[markup.index(">") + 1 :]
-    return f'{opening} data-tex="{escape(tex)}">{body}'
+    math = ElementTree.fromstring(_NAMED_CHARACTER.sub(lambda found: unescape(found[0]), markup))
+    math.attrib = {"data-tex": tex} | ({"display": "block"} if display else {})
+    for element in math.iter():
+        _tidy(element, tex)
+    return ElementTree.tostring(math, encoding="unicode")
+
+
+def _tidy(element: ElementTree.Element, tex: str) -> None:
+    """Make one element what browsers draw, checkers accept and the pages' policy keeps."""
+    if element.tag not in _CORE:
+        found = f"formula needs <{element.tag}>, which browsers do not draw: {tex!r}"
+        raise FormulaFault(found)
+    if style := element.attrib.pop("style", ""):
+        element.set("class", _class_for(style, tex))
+    if element.tag == "mtable":
+        element.attrib.pop("scriptlevel", None)
+    if element.tag == "mrow" and "displaystyle" in element.attrib:
+        element.tag = "mstyle"
+    if element.tag == "mover" and element.get("accent") == "true":
+        _set_accent(element)
+
+
+def _set_accent(mover: ElementTree.Element) -> None:
+    """Chromium draws a combining accent into its letter; a spacing one stands above it."""
+    base, accent = mover
+    if accent.text == _LOW_LINE:
+        accent.text = _OVERLINE
+    elif base.tag in {"mi", "mn"} and len(base.text or "") <= 2:
+        mover.attrib = {"class": "accent"}
+        accent.attrib = {"stretchy": "false"}
+        accent.text = _SPACING_ACCENT.get(accent.text or "", accent.text)
+
+
+def _class_for(style: str, tex: str) -> str:
+    classes = []
+    for rule in filter(None, re.sub(r"\s*([:;])\s*", r"\1", style).strip().split(";")):
+        if rule.startswith("margin-left:-"):
+            classes.append("pull-left")
+        elif rule in _CLASS_OF_STYLE:
+            classes.append(_CLASS_OF_STYLE[rule])
+        else:
+            raise FormulaFault(f"formula needs the style {rule!r}, which pages refuse: {tex!r}")
+    return " ".join(filter(None, classes))
 
 
 def refuse(tex: str) -> None:
@@ -92,23 +123,3 @@ def refuse(tex: str) -> None:
 @cache
 def _converter() -> LatexToMathML:
     return LatexToMathML(fancy_error=False, annotation=False)
-
-
-def _spacing_accent(found: re.Match[str]) -> str:
-    """Chromium draws a combining accent into its letter; a spacing one stands above it."""
-    base, accent = found[1], found[2]
-    accent = _SPACING_ACCENT.get(accent, accent)
-    return f'<mover class="accent">{base}<mo stretchy="false">{accent}</mo></mover>'
-
-
-def _class_for(style: str, tex: str) -> str:
-    classes = []
-    for rule in filter(None, re.sub(r"\s*([:;])\s*", r"\1", style).strip().split(";")):
-        if rule.startswith("margin-left:-"):
-            classes.append("pull-left")
-        elif rule in _CLASS_OF_RULE:
-            classes.append(_CLASS_OF_RULE[rule])
-        else:
-            raise FormulaFault(f"formula needs the style {rule!r}, which pages refuse: {tex!r}")
-    names = " ".join(filter(None, classes))
-    return f' class="{names}"' if names else ""

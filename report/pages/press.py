@@ -1,11 +1,15 @@
 """The press: what every page shares (navigation, scope, terms) and the templates that set it."""
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from report.content import Content, Document, Term
@@ -151,9 +155,35 @@ class Press:
         return next(term for key, term in self.content.glossary.items() if key.lower() == name)
 
 
-def environment(templates: Path) -> Environment:
+class Store(Protocol):
+    """A store of bytes by key, such as `report.cache` has."""
+
+    def get(self, key: str) -> bytes | None: ...
+    def put(self, key: str, data: bytes) -> None: ...
+
+
+class _CompiledTemplates(BytecodeCache):
+    """Templates as compiled, kept with everything else that is worked out once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if (found := self._store.get(self._key(bucket))) is not None:
+            bucket.bytecode_from_string(found)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._store.put(self._key(bucket), bucket.bytecode_to_string())
+
+    def _key(self, bucket: Bucket) -> str:
+        made_from = f"template {bucket.key} {bucket.checksum} {version('jinja2')} {sys.version}"
+        return sha256(made_from.encode()).hexdigest()
+
+
+def environment(templates: Path, store: Store | None = None) -> Environment:
     """Jinja, strict: everything escaped, every undefined name an error."""
     return Environment(
+        bytecode_cache=_CompiledTemplates(store) if store else None,
         loader=FileSystemLoader(templates),
         autoescape=True,
         undefined=StrictUndefined,

@@ -39,10 +39,13 @@ UNITS = (
 NUMBER_WITH_UNIT = re.compile(
     rf"(?<![\w.,\-])(?:\d[\d.,\u2009\u202f]*)[ \u00a0\u2009\u202f\-]?(?:{UNITS})(?:/s)?(?![\w/])"
 )
+PLAIN = re.compile(r"[^\\`*_{}\[\]$<&!~\n]*")
+"""Text in which Markdown has nothing to find."""
 _RAW_HTML = re.compile(r"<(?:[a-zA-Z/!?][^>]*>?)")
 _CHECKPOINT = re.compile(r"(?P<id>[a-z0-9-]+)\s+[—–-]\s+(?P<question>.+)", re.DOTALL)
 _CODE_INFO = re.compile(r'(?P<language>[a-z]+)(?:\s*\{title="(?P<title>[^"]*)"\})?')
 _CHOICE = re.compile(r"\([ x]\) +")
+_SILENT_MATH = '<math aria-hidden="true"'
 _GLUED = re.compile(r"^[.,;:!?)\]’”]+")
 
 
@@ -72,17 +75,16 @@ class Galley:
         self.faults += manuscript.faults
         self.formulas = 0
         parts: list[str] = []
-        open_section = False
+        close = ""
         for node, html in self._siblings(manuscript.tree.children):
             if node.type == "heading" and node.tag == "h2":
-                parts.append("</section>\n<section>" if open_section else "<section>")
-                open_section = True
+                parts.append(f"{close}<section>")
+                close = "</section>\n"
             elif not parts:
-                parts.append('<section class="opening">')
-                open_section = True
+                parts.append('<div class="part">')
+                close = "</div>\n"
             parts.append(html)
-        if open_section:
-            parts.append("</section>")
+        parts.append(close)
         if not self.faults and self.formulas != manuscript.formulas:
             self.fault(
                 1,
@@ -108,6 +110,8 @@ class Galley:
         """One line of text, with roles; `lint=False` for texts that code has worked out."""
         path, _, line = where.rpartition(":")
         self.path = path if line.isdigit() else where
+        if PLAIN.fullmatch(markdown):
+            return self._words(markdown, int(line) if line.isdigit() else 1, lint)
         return self._inline(parse_inline(markdown), int(line) if line.isdigit() else 1, lint=lint)
 
     def fault(self, line: int, found: str, remedy: str = "") -> None:
@@ -201,8 +205,8 @@ class Galley:
         right = [_to_right(cell) for cell in head.children[0].children]
         words = [plain_text(cell) for cell in head.children[0].children]
         top = "".join(
-            f'<th scope="col"{_class("r" if numeric else "")}>{text}</th>'
-            for text, numeric in zip(heads, right, strict=True)
+            _head(text, word, numeric)
+            for text, word, numeric in zip(heads, words, right, strict=True)
         )
         rows = "".join(
             f"<tr>{self._cells(row, words, right)}</tr>" for body in bodies for row in body.children
@@ -220,7 +224,9 @@ class Galley:
         cells = [f'<th scope="row">{self._cell_text(first)}</th>']
         for cell, head, numeric in zip(rest, heads[1:], right[1:], strict=True):
             kind = _class("r" if numeric else "full")
-            cells.append(f'<td{kind} data-h="{escape(head)}">{self._cell_text(cell)}</td>')
+            cells.append(
+                f'<td{kind} data-h="{escape(head)}"><div>{self._cell_text(cell)}</div></td>'
+            )
         return "".join(cells)
 
     def _cell_text(self, cell: SyntaxTreeNode) -> str:
@@ -453,6 +459,15 @@ def _is_note(nodes: Sequence[SyntaxTreeNode], at: int) -> bool:
 
 def _to_right(cell: SyntaxTreeNode) -> bool:
     return "right" in str(cell.attrs.get("style", ""))
+
+
+def _head(text: str, words: str, numeric: bool) -> str:
+    """A column's head; an empty corner is no head, and a formula alone is also said in words."""
+    if not text:
+        return "<td></td>"
+    if text.startswith("<math"):
+        text = f'<span class="vh">{escape(words)}</span>{text.replace("<math", _SILENT_MATH, 1)}'
+    return f'<th scope="col"{_class("r" if numeric else "")}>{text}</th>'
 
 
 def _class(name: str) -> str:

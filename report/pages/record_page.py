@@ -108,7 +108,7 @@ def set_record(
             {"id": result.id, "text": ", ".join(f"{sample!r}" for sample in result.timing.samples)}
             for result in results
         ],
-        "programs": [program(result, record, page.path) for result in results],
+        "programs": list(programs(results, record, page.path)),
         "trace": trace(record, table),
         "files": table(
             "files",
@@ -243,25 +243,29 @@ def timing(result: Result) -> tuple[Cell, ...]:
     )
 
 
-def program(result: Result, record: Record, page: str) -> Context:
-    """One result's program as requested and as compiled."""
-    texts = []
-    for name, artifact in (
-        ("StableHLO, as requested", result.stablehlo),
-        ("Optimized HLO", result.hlo),
-    ):
-        text = (record.folder / artifact.path).read_text("utf-8")
-        texts.append(
-            {
-                "name": name,
-                "href": relative(f"records/{record.name}/{artifact.path}", page),
-                "path": artifact.path,
-                "digest": artifact.sha256[:12],
-                "sha256": artifact.sha256,
-                "text": text if len(text) <= MAX_TEXT else "",
-            }
-        )
-    return {"id": result.id, "texts": texts}
+def programs(results: Sequence[Result], record: Record, page: str) -> Iterator[Context]:
+    """Each program as requested and as compiled, once, with the results that ran it."""
+    shared: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        shared.setdefault((result.stablehlo.sha256, result.hlo.sha256), []).append(result)
+    for first, *others in shared.values():
+        texts = (("StableHLO, as requested", first.stablehlo), ("Optimized HLO", first.hlo))
+        yield {
+            "id": first.id,
+            "results": [first.id, *(result.id for result in others)],
+            "texts": [
+                {
+                    "name": name,
+                    "href": relative(f"records/{record.name}/{artifact.path}", page),
+                    "path": artifact.path,
+                    "digest": artifact.sha256[:12],
+                    "sha256": artifact.sha256,
+                    "text": text if len(text) <= MAX_TEXT else "",
+                }
+                for name, artifact in texts
+                for text in [(record.folder / artifact.path).read_text("utf-8")]
+            ],
+        }
 
 
 def trace(record: Record, table: Any) -> Context | None:

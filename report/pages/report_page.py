@@ -79,6 +79,12 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
         title=report.title,
         description=f"Decision report {report.number}: {report.title}.",
         eyebrow=f"Decision report {report.number} · {report.date.isoformat()}",
+        facts=(
+            ("Outcome", OUTCOMES[report.decision.outcome]),
+            ("Status", report.status.capitalize()),
+            ("Evidence", f"[{report.record}](../records/{report.record}.html)"),
+            ("Manifest", f"sha256 `{evidence.record.manifest_sha256[:12]}`"),
+        ),
         records=(report.record,),
         contents=True,
         steps=(("back", "Record", f"records/{report.record}.html", report.record),),

@@ -26,10 +26,11 @@ from report.numbers.values import Value, anchor
 from report.pages.anchors import NOUNS, Anchor, Anchors, relative
 from report.pages.desk import Desk, Heading
 from report.pages.exhibits import Context, FigureFiles, Shelf, size
+from report.pages.finished import read_page
 from report.pages.links import check_links
 from report.pages.live import specifications
 from report.pages.manuscript import Manuscript, read
-from report.pages.press import Page, Press, deck_of, environment, term_anchor
+from report.pages.press import Page, Press, Store, deck_of, environment, term_anchor
 from report.pages.prose import Galley
 from report.pages.record_page import run_summary, set_record
 from report.pages.report_page import OUTCOMES, add_anchors, label, path_of, set_report
@@ -80,10 +81,11 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     figures: Mapping[str, Figure],
     tables: Mapping[str, Table],
     templates: Path,
+    cache: Store | None = None,
 ) -> dict[str, bytes | Path]:
     """Every file of the site by path, or ContentFault with every fault of every page."""
     evidence = featured_first(evidence, study)
-    jinja = environment(templates)
+    jinja = environment(templates, cache)
     pieces = jinja.get_template("pieces.html").module
     shelf = Shelf(figures=figures, tables=tables, pieces=pieces)
     anchors = Anchors()
@@ -129,13 +131,15 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     raise_if_any(ContentFault, "The pages cannot be set as they are written:", press.faults)
 
     site: dict[str, bytes | Path] = {path: html.encode() for path, html in press.pages.items()}
-    site |= assets(templates, figures, press)
+    finished = {path: read_page(html) for path, html in press.pages.items()}
+    site |= assets(templates, figures)
+    site["assets/search-text.js"] = search_text(finished, press.titles)
     for figure in figures.values():
         site |= FigureFiles(figure=figure).all()
     for proof in evidence.values():
         site |= record_files(proof)
     site["claims.json"] = claims(press)
-    check_links(site, promised=(*ARCHIVES, RUNTIME), written=press.written)
+    check_links(site, finished=finished, promised=(*ARCHIVES, RUNTIME), written=press.written)
     return site
 
 
@@ -273,7 +277,7 @@ def follow_one_number(press: Press, galley: Galley) -> list[Markup]:
     pointer = f"{run.name}#/results/{FEATURED_RESULT}/relative_l2_error"
     then = ", byte for byte today’s." if press.evidence[run.name].level == "current" else "."
     steps = (
-        f"**{{value}}`{pointer}; error`** is the relative error of INT8 operands under one outlier.",
+        f"**{{value}}`{pointer}; error`** is the relative error of INT8 operands with one outlier.",
         f"It stands in the record as `{pointer}`.",
         f"Its file, [report.json](records/{run.name}/report.json), has sha256"
         f" `{run.source.digest}`, as the [manifest](records/{run.name}/manifest.sha256) says.",
@@ -547,8 +551,8 @@ def set_search(press: Press) -> None:
 # Files -----------------------------------------------------------------------------------
 
 
-def assets(templates: Path, figures: Mapping[str, Figure], press: Press) -> dict[str, bytes | Path]:
-    """Styles, scripts, typefaces, live figures and search text."""
+def assets(templates: Path, figures: Mapping[str, Figure]) -> dict[str, bytes | Path]:
+    """Styles, scripts, typefaces and live figures."""
     style = "\n".join((templates / "style" / f"{name}.css").read_text("utf-8") for name in STYLES)
     files: dict[str, bytes | Path] = {"assets/assay.css": style.encode()}
     for name in SCRIPTS:
@@ -558,7 +562,6 @@ def assets(templates: Path, figures: Mapping[str, Figure], press: Press) -> dict
             files[f"assets/fonts/{face.name.lower()}"] = face
     for figure in figures.values():
         files |= specifications(figure)
-    files["assets/search-text.js"] = search_text(press.pages, press.titles)
     return files
 
 

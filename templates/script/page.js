@@ -103,22 +103,22 @@
     answer.addEventListener("toggle", show);
   });
 
-  // A term's definition on hover and focus; Escape dismisses it.
+  // A term's definition, or the formula behind its number, on hover and focus; Escape dismisses it.
   var card = one("#card"), closing;
-  function hideCard() { card.hidden = true; all(".term[aria-describedby]").forEach(function (term) { term.removeAttribute("aria-describedby"); }); }
-  all(".term").forEach(function (term) {
-    var entry = doc.getElementById(term.hash.slice(1)), definition = entry && entry.nextElementSibling;
-    if (!definition) return;
+  function hideCard() { card.hidden = true; all("[aria-describedby=card]").forEach(function (link) { link.removeAttribute("aria-describedby"); }); }
+  all(".term, .ref[href^='#eq-']").forEach(function (term) {
+    var entry = doc.getElementById(term.hash.slice(1));
+    var shown = entry && (entry.matches(".eq") ? entry.firstElementChild : entry.nextElementSibling);
+    if (!shown) return;
     function show() {
       clearTimeout(closing);
       hideCard();
-      card.replaceChildren.apply(card, Array.from(definition.childNodes, function (node) { return node.cloneNode(true); }));
+      card.replaceChildren.apply(card, Array.from(shown.childNodes, function (node) { return node.cloneNode(true); }));
       all("[id]", card).forEach(function (node) { node.removeAttribute("id"); });
       card.hidden = false;
-      var at = term.getBoundingClientRect(), frame = card.offsetParent ? card.offsetParent.getBoundingClientRect() : { left: 0, top: 0 };
-      var left = Math.max(12, Math.min(at.left, innerWidth - card.offsetWidth - 12));
-      card.style.left = left - (card.offsetParent === doc.body || !card.offsetParent ? -scrollX : frame.left) + "px";
-      card.style.top = at.bottom + 8 - (card.offsetParent === doc.body || !card.offsetParent ? -scrollY : frame.top) + "px";
+      var at = term.getBoundingClientRect();
+      card.style.left = scrollX + Math.max(12, Math.min(at.left, innerWidth - card.offsetWidth - 12)) + "px";
+      card.style.top = scrollY + at.bottom + 8 + "px";
       term.setAttribute("aria-describedby", "card");
     }
     function hide() { closing = setTimeout(hideCard, 160); }

@@ -26,7 +26,8 @@
   }
   function snippet(text, words) {
     var low = fold(text), at = Math.max(0, starts(low, words[0])), begin = Math.max(0, text.lastIndexOf(" ", Math.max(0, at - 60)) + 1);
-    var part = document.createElement("p"), shown = text.slice(begin, begin + 200);
+    var part = document.createElement("p"), end = begin + 200 < text.length ? text.lastIndexOf(" ", begin + 200) : text.length;
+    var shown = text.slice(begin, end);
     if (low.length !== text.length) { part.textContent = shown; return part; }
     var cuts = [];
     words.forEach(function (word) { var found = starts(fold(shown), word); if (found >= 0) cuts.push([found, found + word.length]); });
@@ -40,7 +41,7 @@
       part.append(shown.slice(last, cut[0]), mark);
       last = cut[1];
     });
-    part.append(shown.slice(last), text.length > begin + 200 ? " …" : "");
+    part.append(shown.slice(last), text.length > end ? " …" : "");
     return part;
   }
   function search() {

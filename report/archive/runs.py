@@ -1,0 +1,62 @@
+"""Measuring: a lab runs as a process of its own, since JAX lives there and nowhere else."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from report.errors import BackendMissing, EvidenceMismatch
+from report.record import load_record
+
+_ROOT = Path(__file__).resolve().parents[2]
+"""Where `python -m lab` finds the lab."""
+
+_CONFIG = "config.json"
+
+
+def measure(lab: str, options: Sequence[str], folder: Path) -> int:
+    """Run a lab into a new `folder`; its exit code is returned."""
+    if importlib.util.find_spec("jax") is None:
+        raise BackendMissing(
+            "Measuring needs JAX, which is not installed here.", hint="To add it: make lab"
+        )
+    command = [sys.executable, "-m", f"lab.{lab}", *options, "--run-dir", str(folder.absolute())]
+    code = subprocess.run(command, cwd=_ROOT, check=False).returncode
+    return code if code >= 0 else 128 - code
+
+
+def next_folder(lab: str) -> Path:
+    """A run folder that is not there yet, below the current folder."""
+    number = 1
+    while os.path.lexists(folder := Path("runs", f"{lab.replace('_', '-')}-{number}")):
+        number += 1
+    return folder
+
+
+def request(folder: Path, labs: Mapping[str, Sequence[str]]) -> tuple[str, list[str]]:
+    """The lab that made a record, and the command-line options that ask for the same again.
+
+    `labs` gives the recorded options that each lab's command line takes.
+    """
+    record = load_record(folder)
+    if record.manifest.get(_CONFIG) not in {f.sha256 for f in record.files if f.path == _CONFIG}:
+        raise EvidenceMismatch(
+            f"{record.name} cannot be measured again: its {_CONFIG} is not as it was recorded.",
+            hint="Restore that file, from version control or from whoever made it.",
+        )
+    lab, recorded = str(record.config.get("lab")), record.config.get("options", {})
+    if lab not in labs:
+        raise EvidenceMismatch(
+            f"{record.name} cannot be measured again: {lab} made it.",
+            hint=f"Labs here: {', '.join(labs)}.",
+        )
+    options: list[str] = []
+    for name in labs[lab]:
+        value = recorded.get(name)
+        if value is True:
+            options.append(f"--{name}")
+        elif value not in (None, False):
+            options += [f"--{name}", str(value)]
+    return lab, options

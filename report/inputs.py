@@ -1,0 +1,57 @@
+"""What a build depends on, as one digest: files by path and content, and library versions.
+
+An unchanged build asks this before anything else, so it takes what Python has at hand and
+imports none of the libraries whose versions it tells.
+"""
+
+import os
+import sys
+from hashlib import sha256
+
+CODE = ("build.py", "report", "templates", "lab", "base.lock", "all.lock")
+"""What a site is made with, besides its content; the records are in the lab."""
+
+
+def fingerprint(root: str, content: str, allow_stale: bool = False) -> str:
+    """SHA-256, in hexadecimal, of everything that a build of `content` in project `root` reads."""
+    digest = sha256(f"{versions(root)} {allow_stale}".encode())
+    for label, place in (*((name, f"{root}/{name}") for name in CODE), ("content", content)):
+        for path in files_under(place):
+            with open(place + path, "rb", buffering=0) as file:
+                data = file.readall()
+            name = f"{label}{path}".encode("utf-8", "surrogateescape")
+            digest.update(b"\0%d %b %d\0" % (len(name), name, len(data)))
+            digest.update(data)
+    return digest.hexdigest()
+
+
+def files_under(place: str, below: str = "") -> list[str]:
+    """Paths of the files in folder `place`, sorted, each with its leading slash.
+
+    Hidden files and what Python keeps are no inputs. A file is its own only path, "".
+    """
+    if not below and os.path.isfile(place):
+        return [""]
+    found = []
+    with os.scandir(place + below) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name == "__pycache__":
+                continue
+            path = f"{below}/{entry.name}"
+            found += files_under(place, path) if entry.is_dir() else [path]
+    return sorted(found)
+
+
+def versions(root: str) -> list[str]:
+    """The Python and the locked libraries that a build would use."""
+    python = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    places = sys.path
+    if os.path.isdir(f"{root}/.venv/lib"):
+        python = max(name for name in os.listdir(f"{root}/.venv/lib") if name[:6] == "python")
+        places = [f"{root}/.venv/lib/{python}/site-packages"]
+    with open(f"{root}/base.lock", encoding="utf-8") as lock:
+        locked = {line.split("==")[0].replace("-", "_") for line in lock if "==" in line}
+    folder = next((place for place in places if os.path.isdir(f"{place}/altair")), None)
+    names = os.listdir(folder) if folder else []
+    found = [n for n in names if n.endswith(".dist-info") and n.split("-")[0].lower() in locked]
+    return [python, *sorted(found)]

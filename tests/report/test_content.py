@@ -1,0 +1,306 @@
+"""Is what people write read as they mean it, and refused when it could mean two things?"""
+
+import os
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from report.content import Content, DecisionReport, Document, load_content
+from report.content.strict import MAX_BYTES, read_yaml
+from report.errors import ContentFault, Fault
+
+CONTENT = Path(__file__).resolve().parents[2] / "content"
+
+LESSON = """---
+title: A lesson
+deck: It teaches.
+order: 2
+description: A lesson that teaches.
+---
+# First
+
+Body.
+"""
+
+REPORT = """title: A report
+number: 1
+date: 2026-11-30
+record: precision-cpu
+target:
+  metric: precision-cpu#/results/outlier-int8/relative_l2_error
+  comparator: "<="
+  threshold: 0.01
+  statement: At most one percent.
+workload: {modality: A product., latency target: null}
+hardware: {backend: "{value}`precision-cpu/environment#/platform/actual; text`"}
+precision_policy: {weights: INT8}
+evidence: null
+interpretation: {a question of our own: Answered.}
+scope: {platform: CPU arithmetic reference.}
+decision: {outcome: adopt, statement: Adopt.}
+"""
+
+
+@pytest.fixture(scope="module")
+def content() -> Content:
+    return load_content(CONTENT)
+
+
+def written(folder: Path, path: str, text: str | bytes) -> Path:
+    file = folder / "content" / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder / "content"
+
+
+def plain(text: str) -> object:
+    """YAML as plain Python values, or the faults it has."""
+    faults: list[Fault] = []
+    root = read_yaml(text, "it.yaml", faults)
+
+    def value(node):
+        if isinstance(node.value, list):
+            return [value(item) for item in node.value]
+        if isinstance(node.value, dict):
+            return {key: value(item) for key, item in node.value.items()}
+        return node.value
+
+    return value(root) if root else faults
+
+
+def test_the_content_of_the_project_is_sound(content):
+    assert [lesson.slug for lesson in content.lessons] == ["choose-measure-profile"]
+    assert "accumulator" in content.glossary
+    assert all(report.record for report in content.reports.values())
+
+
+def test_the_worked_examples_are_given(content):
+    given_ = content.models["lesson"]
+
+    assert given_.parameters == 300_000_000
+    assert sum(given_.training_state.values()) == 18
+    assert (given_.kv_cache.kv_heads, given_.kv_cache.value_bytes) == (8, 2)
+    assert given_.roofline.m == (1, 64)
+    assert given_.roofline.chip in content.chips
+
+
+def test_plain_yaml_means_what_it_says():
+    text = """
+text: 3D torus
+quoted: "no"
+block: >-
+  two
+  lines
+whole: -12
+decimal: 0.25
+power: 4.59e+14
+nothing: null
+yes or no: [true, false]
+day: 2026-01-31
+empty:
+"""
+    assert plain(text) == {
+        "text": "3D torus",
+        "quoted": "no",
+        "block": "two lines",
+        "whole": -12,
+        "decimal": 0.25,
+        "power": 4.59e14,
+        "nothing": None,
+        "yes or no": [True, False],
+        "day": date(2026, 1, 31),
+        "empty": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "doubtful",
+    [
+        "Yes",
+        "off",
+        "True",
+        "NULL",
+        "010",
+        "-0777",
+        "0o17",
+        "0b1",
+        "12:30",
+        "4:1",
+        "1_000",
+        "1,000",
+        "1e3",
+        "1E3",
+        "+5",
+        ".5",
+        "5.",
+        "1.2.3",
+        ".inf",
+        "-.Inf",
+        ".nan",
+        "1.0e+999",
+        "2026-1-31",
+        "2026-02-30",
+        "2026-01-31T10:00:00Z",
+        "=",
+        "<<",
+    ],
+)
+def test_a_doubtful_scalar_is_refused_with_its_line_unless_quoted(doubtful):
+    found = plain(f"first: 1\nkey: {doubtful}\n")
+
+    assert isinstance(found, list), found
+    assert all(fault.where == "it.yaml:2" for fault in found)
+    assert doubtful in found[0].found
+    assert plain(f'key: "{doubtful}"') == {"key": doubtful}
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read_or_refused_never_worse(text):
+    faults: list[Fault] = []
+
+    assert (read_yaml(text, "it.yaml", faults) is None) == bool(faults)
+
+
+@given(content_bytes=st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused_never_worse(tmp_path_factory, content_bytes):
+    folder = written(tmp_path_factory.getbasetemp(), "glossary/terms.yaml", content_bytes)
+    try:
+        load_content(folder)
+    except ContentFault as error:
+        assert error.faults
+
+
+def test_a_deep_document_is_refused_before_it_is_built():
+    found = plain("{a: " * 100_000)
+
+    assert isinstance(found, list)
+    assert "too deep" in found[0].found
+
+
+def test_a_document_of_too_many_values_is_refused():
+    found = plain("- x\n" * 30_000)
+
+    assert isinstance(found, list)
+    assert "too much" in found[0].found
+
+
+def test_a_lesson_keeps_its_place_in_its_file(tmp_path):
+    (document,) = load_content(written(tmp_path, "lessons/a-lesson.md", LESSON)).lessons
+
+    assert isinstance(document, Document)
+    assert document.title == "A lesson"
+    assert document.front["order"] == 2
+    assert document.path == "content/lessons/a-lesson.md"
+    assert LESSON.split("\n")[document.first_line - 1] == "# First"
+    assert document.body == "# First\n\nBody.\n"
+
+
+def test_line_endings_change_the_digest_and_not_the_text(tmp_path):
+    (unix,) = load_content(written(tmp_path / "a", "lessons/one.md", LESSON)).lessons
+    crlf = LESSON.replace("\n", "\r\n")
+    (windows,) = load_content(written(tmp_path / "b", "lessons/one.md", crlf)).lessons
+
+    assert windows.body == unix.body
+    assert windows.sha256 != unix.sha256
+
+
+def test_lessons_come_in_their_order(tmp_path):
+    written(tmp_path, "lessons/a.md", LESSON.replace("order: 2", "order: 10"))
+    written(tmp_path, "lessons/c.md", LESSON.replace("order: 2", "order: 9"))
+    content = load_content(
+        written(tmp_path, "lessons/b.md", LESSON.replace("order: 2", "order: 9"))
+    )
+
+    assert [lesson.slug for lesson in content.lessons] == ["b", "c", "a"]
+
+
+def test_a_rule_in_the_body_does_not_end_the_front_matter(tmp_path):
+    text = LESSON + "\n---\n\nMore.\n"
+    (document,) = load_content(written(tmp_path, "lessons/one.md", text)).lessons
+
+    assert document.body.endswith("\n---\n\nMore.\n")
+
+
+def test_links_and_folders_among_content_are_refused(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("- term: secret\n")
+    folder = written(tmp_path, "lessons/.hidden", "passed over")
+    (folder / "glossary").mkdir()
+    (folder / "glossary" / "terms.yaml").symlink_to(secret)
+    (folder / "formats" / "deep.yaml").mkdir(parents=True)
+    os.mkfifo(folder / "lessons" / "pipe.md")
+
+    with pytest.raises(ContentFault) as caught:
+        load_content(folder)
+
+    assert sorted(fault.where for fault in caught.value.faults) == [
+        "content/formats/deep.yaml",
+        "content/glossary/terms.yaml",
+        "content/lessons/pipe.md",
+    ]
+    assert {fault.found for fault in caught.value.faults} == {"not a plain file"}
+
+
+def test_a_huge_file_is_refused_unread(tmp_path):
+    folder = written(tmp_path, "glossary/terms.yaml", b"#" * (MAX_BYTES + 1))
+
+    with pytest.raises(ContentFault, match="too large"):
+        load_content(folder)
+
+
+def test_no_folder_is_a_fault_and_an_empty_one_is_not(tmp_path):
+    with pytest.raises(ContentFault, match="no content folder"):
+        load_content(tmp_path / "nowhere")
+    assert load_content(tmp_path).lessons == ()
+
+
+def report_of(folder: Path, text: str = REPORT) -> DecisionReport:
+    return load_content(written(folder, "reports/r.yaml", text)).reports["r"]
+
+
+def test_facts_that_nobody_recorded_make_a_draft(tmp_path):
+    report = report_of(tmp_path)
+
+    assert report.status == "DRAFT"
+    assert "workload.latency target" in report.missing
+    assert "evidence.trace" in report.missing
+    assert report.parts["interpretation"]["a question of our own"] == "Answered."
+    assert report.parts["workload"]["modality"] == "A product."
+
+
+def test_adopting_what_misses_its_target_contradicts_the_evidence(tmp_path):
+    report = report_of(tmp_path)
+
+    assert report.contradictions(measured=0.0093, platform="cpu") == ()
+    (missed,) = report.contradictions(measured=0.0245, platform="cpu")
+    assert "adopt" in missed.found
+    assert "0.0245" in missed.found
+    (unknown,) = report.contradictions(measured=None, platform="cpu")
+    assert "None" in unknown.found
+
+
+def test_holding_back_is_no_contradiction(tmp_path):
+    text = REPORT.replace("adopt, statement", "hold, until: [A model], statement")
+
+    assert report_of(tmp_path, text).contradictions(measured=0.0245, platform="cpu") == ()
+
+
+def test_a_claim_about_another_platform_contradicts_the_evidence(tmp_path):
+    text = REPORT.replace("CPU arithmetic reference.", "TPU, one device.")
+    (claim,) = report_of(tmp_path, text).contradictions(measured=0.0093, platform="cpu")
+
+    assert claim.where.endswith("scope.platform")
+    assert claim.found == "a claim about TPU"
+    assert "CPU" in claim.expected
+
+
+@pytest.mark.parametrize(
+    ("comparator", "met"), [("<", False), ("<=", True), (">", False), (">=", True)]
+)
+def test_a_target_means_what_its_comparator_says(tmp_path, comparator, met):
+    report = report_of(tmp_path, REPORT.replace('"<="', f'"{comparator}"'))
+
+    assert report.target.met_by(0.01) is met

@@ -1,0 +1,90 @@
+"""Reference tables: units as documented, every source, and a reason for what is not listed."""
+
+import re
+
+from report.exhibit import Cell, Table
+from report.tables import set_tables
+from tests.report.numbers_ground import content, study
+
+TABLES = set_tables(study(), content())
+
+
+def cell(table: str, row: str, head: str) -> Cell:
+    found = TABLES[table]
+    column = [column.head for column in found.columns].index(head)
+    return next(cells[column] for cells in found.rows if cells[0].text == row)
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ")
+
+
+def test_every_table_is_whole():
+    for name, table in TABLES.items():
+        assert table.name == name
+        assert table.rows
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        assert all(text.text for row in table.rows for text in row)
+        assert not table.row_ids or len(table.row_ids) == len(table.rows)
+
+
+def test_units_stand_as_documented():
+    assert plain(cell("chips", "TPU v5e", "HBM").text) == "16 GB"
+    assert plain(cell("chips", "TPU v5p", "HBM").text) == "95 GiB"
+    assert plain(cell("chips", "TPU v5e", "Peak INT8").text) == "393 TOP/s"
+    assert plain(cell("chips", "TPU v6e (Trillium)", "Peak INT8").text) == "1836 TOP/s"
+    assert plain(cell("chips", "TPU7x (Ironwood)", "Peak FP8").text) == "4614 TFLOP/s"
+    assert plain(cell("chips", "TPU v5p", "Peak FP8").text) == "459 TFLOP/s"
+
+
+def test_where_sources_disagree_both_values_stand_with_their_addresses():
+    found = cell("chips", "TPU v5e", "HBM bandwidth")
+
+    assert plain(found.text) == "800 GiB/s"
+    assert found.href == "https://docs.cloud.google.com/tpu/docs/v5e"
+    assert "819 GB/s in [v5e earlier](https://" in plain(found.note)
+
+
+def test_what_is_not_listed_says_why():
+    for table in TABLES.values():
+        for row in table.rows:
+            for found in row:
+                assert found.text != "not listed" or found.note
+
+
+def test_every_chip_has_its_page_and_the_day_it_was_checked():
+    for row in TABLES["chips"].rows:
+        assert row[-1].href is not None
+        assert re.fullmatch(r"checked \d{4}-\d{2}-\d{2}", row[-1].note)
+
+
+def test_memory_of_a_device_is_an_explicit_share_of_the_chip():
+    found = cell("counting-units", "TPU7x (Ironwood)", "HBM a JAX device")
+
+    assert plain(found.text) == "96 GiB"
+    assert found.href == "workings.html#study-counting-tpu7x-hbm-per-device"
+
+
+def test_formats_show_their_bits_and_figures():
+    assert cell("formats", "BF16", "Format").bits == (1, 8, 7)
+    assert cell("formats", "INT8", "Format").bits == (8,)
+    assert cell("formats", "BF16", "Unit roundoff").text == "2⁻⁸"
+    assert cell("formats", "FP32", "Unit roundoff").text == "2⁻²⁴"
+    assert cell("formats", "FP8 E4M3FN", "Largest").text == "448"
+    assert cell("formats", "INT8", "Largest").text == "−128 to 127"
+
+
+def test_rows_are_anchored_where_values_lead():
+    values = study().values
+    anchors: dict[str, Table] = {"chips": TABLES["chips"], "formats": TABLES["formats"]}
+
+    for pointer in values:
+        page, _, row = values.resolve_href(pointer).partition(".html#")
+        if page in anchors:
+            assert row in anchors[page].row_ids
+
+
+def test_documents_cannot_smuggle_markup():
+    text = cell("support", "TPU v5e", "Operands of a matrix product").text
+
+    assert "float8\\_e5m2" in text
