@@ -81,6 +81,7 @@ class Request:
     largest: str | None
     """What to search the largest of: `batch`, or nothing."""
     up_to: int
+    multiple_of: int
     schedule: bool
     limit_s: float
 
@@ -201,7 +202,7 @@ def users_program(run: Run) -> dict[str, object]:
     entry["source_sha256"] = loaded["source_sha256"]
     report: dict[str, object] = {"targets": describe_targets(run), "programs": {name: entry}}
     if run.request.largest:
-        report["fits"] = {name: search(run, reference, run.tpus)}
+        report["fits"] = {name: {"targets": search(run, reference, run.tpus)}}
     if run.request.schedule:
         found = {}
         for target in run.tpus:
@@ -541,7 +542,7 @@ def search(run: Run, reference: str, chosen: Sequence[Target]) -> dict[str, obje
                     {"target": name, "reference": reference, "batch": batch}
                 )
 
-            result = fits.largest(compiles, run.request.up_to)
+            result = fits.largest(compiles, run.request.up_to, multiple_of=run.request.multiple_of)
             found[slug(target.name)] = result
             print(f"    {target.name}: {result['largest']}", file=sys.stderr)
     return found
@@ -588,6 +589,9 @@ def parse(given: Sequence[str] | None) -> tuple[Request, Path]:
         "--up-to", type=_positive, default=65_536, metavar="N", help="where the search ends (65536)"
     )
     parser.add_argument(
+        "--multiple-of", type=_positive, default=1, metavar="N", help="try only its multiples (1)"
+    )
+    parser.add_argument(
         "--schedule", action="store_true", help="experimental: read the matrix instructions too"
     )
     parser.add_argument(
@@ -602,6 +606,8 @@ def parse(given: Sequence[str] | None) -> tuple[Request, Path]:
             targets.parse_target(name)
         if not names:
             raise UsageFault("name at least one target")
+        if options["multiple_of"] > options["up_to"]:
+            raise UsageFault("--multiple-of is more than --up-to")
         if options["program"] is None and (options["batch"] or options["largest"]):
             raise UsageFault("--batch and --max go with --program")
         if not 0 < options["limit_s"] <= 86_400:

@@ -32,8 +32,9 @@ def step_arguments(batch: int = BATCH) -> tuple[Any, ...]:
     """Abstract arguments on one device."""
     import jax
 
-    cache = jax.ShapeDtypeStruct((LAYERS, batch, TOKENS, KV_HEADS, HEAD_DIM), "bfloat16")
-    queries = jax.ShapeDtypeStruct((LAYERS, batch, KV_HEADS, GROUP, HEAD_DIM), "bfloat16")
+    abstract: Any = jax.ShapeDtypeStruct
+    cache = abstract((LAYERS, batch, TOKENS, KV_HEADS, HEAD_DIM), "bfloat16")
+    queries = abstract((LAYERS, batch, KV_HEADS, GROUP, HEAD_DIM), "bfloat16")
     return cache, cache, queries
 
 
@@ -46,10 +47,10 @@ def sharded_step_arguments(mesh: Any, batch: int = BATCH) -> tuple[Any, ...]:
     import jax
     from jax.sharding import NamedSharding, PartitionSpec
 
-    heads = {0: PartitionSpec(None, "data", None, "model"), 2: PartitionSpec(None, "data", "model")}
+    abstract: Any = jax.ShapeDtypeStruct
+    over: Any = PartitionSpec
+    cache, queries = over(None, "data", None, "model"), over(None, "data", "model")
     return tuple(
-        jax.ShapeDtypeStruct(
-            each.shape, each.dtype, sharding=NamedSharding(mesh, heads[2 if index == 2 else 0])
-        )
-        for index, each in enumerate(step_arguments(batch))
+        abstract(each.shape, each.dtype, sharding=NamedSharding(mesh, spec))
+        for each, spec in zip(step_arguments(batch), (cache, cache, queries), strict=True)
     )

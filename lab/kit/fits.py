@@ -18,29 +18,35 @@ def verdict(answer: Mapping[str, Any]) -> bool | None:
     return False if refused else None
 
 
-def largest(compiles: Callable[[int], Mapping[str, Any]], up_to: int) -> dict[str, object]:
-    """Search 1 to `up_to`: double until a batch is too large, then halve the gap."""
+def largest(
+    compiles: Callable[[int], Mapping[str, Any]], up_to: int, *, multiple_of: int = 1
+) -> dict[str, object]:
+    """Search the multiples up to `up_to`: double until one is too large, then halve the gap."""
     probes: dict[int, Mapping[str, Any]] = {}
-    fitting, too_large, reason = 0, up_to + 1, None
-    batch = 1
+    last = up_to // multiple_of
+    fitting, too_large, reason = 0, last + 1, None
+    tried = 1
     while too_large - fitting > 1 and reason is None:
+        batch = tried * multiple_of
         probes[batch] = answer = compiles(batch)
         fits = verdict(answer)
         if fits is None:
             reason = f"batch {batch}: {answer['status']}: {answer.get('message', '')}"
         elif fits:
-            fitting = batch
+            fitting = tried
         else:
-            too_large = batch
-        doubling = too_large > up_to
-        batch = min(2 * fitting, up_to) if doubling else (fitting + too_large) // 2
+            too_large = tried
+        doubling = too_large > last
+        tried = min(2 * fitting, last) if doubling else (fitting + too_large) // 2
+    found, refused = fitting * multiple_of, too_large * multiple_of
     return {
-        "largest": None if reason else fitting,
+        "largest": None if reason else found,
         "largest_reason": reason,
         "searched_to": up_to,
-        "limited_by_search": reason is None and fitting == up_to,
-        "memory_bytes": probes[fitting].get("memory_bytes") if fitting in probes else None,
-        "refusal": _refusal(probes.get(too_large)),
+        "multiple_of": multiple_of,
+        "limited_by_search": reason is None and fitting == last,
+        "memory_bytes": probes[found].get("memory_bytes") if found in probes else None,
+        "refusal": _refusal(probes.get(refused)),
         "probes": [_probe(size, probes[size]) for size in sorted(probes)],
     }
 

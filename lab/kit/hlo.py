@@ -348,7 +348,7 @@ def array_shape(text: str) -> Shape | None:
 def _statements(text: str) -> Iterator[tuple[str, bool]]:
     """Statements without strings and comments, each whole, and whether one was left open.
 
-    An instruction may run over several lines: until its brackets close.
+    An instruction may run over several lines: until its brackets close and no comma follows.
     """
     parts: list[str] = []
     depth = size = 0
@@ -367,7 +367,7 @@ def _statements(text: str) -> Iterator[tuple[str, bool]]:
             raise UnreadableProgram(
                 f"one instruction of more than {MAX_INSTRUCTION_TEXT:,} characters"
             )
-        if depth <= 0:
+        if depth <= 0 and not raw.rstrip().endswith(","):
             yield " ".join(parts), depth < 0
             parts, depth, size = [], 0, 0
     if parts:

@@ -106,8 +106,9 @@ def lower(request: Mapping[str, Any]) -> Any:
 
     policy = policies.Policy(**request["policy"])
     placed = SingleDeviceSharding(devices[0])
+    abstract: Any = jax.ShapeDtypeStruct
     given = [
-        jax.ShapeDtypeStruct(shape, dtype, sharding=placed)
+        abstract(shape, dtype, sharding=placed)
         for shape, dtype in policies.arguments(policy, tuple(request["shape"]))
     ]
     return jax.jit(policies.product(policy)).lower(*given)
@@ -186,7 +187,7 @@ def serve(answers: int) -> None:
     import jax
 
     for option, value in CONFIG.items():
-        jax.config.update(option, value)
+        jax.config.update(option, value)  # type: ignore[no-untyped-call]
     with os.fdopen(answers, "w", encoding="utf-8") as out:
         for line in sys.stdin:
             out.write(f"{json.dumps(answer(json.loads(line)))}\n")

@@ -59,7 +59,7 @@ class Program:
                 )
             grid = np.array(devices).reshape(tuple(self.mesh.values()))
             mesh = Mesh(grid, tuple(self.mesh))
-            replicated = NamedSharding(mesh, PartitionSpec())
+            replicated = NamedSharding(mesh, PartitionSpec())  # type: ignore[no-untyped-call]
             if "mesh" in inspect.signature(self.arguments).parameters:
                 given["mesh"] = mesh
         if batch is not None:
@@ -69,7 +69,8 @@ class Program:
 
         def placed(each: Any) -> Any:
             sharding = getattr(each, "sharding", None) or replicated
-            return jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=sharding)
+            abstract: Any = jax.ShapeDtypeStruct
+            return abstract(each.shape, each.dtype, sharding=sharding)
 
         arguments = jax.tree.map(placed, tuple(self.arguments(**given)))
         function: Any = self.function
