@@ -59,7 +59,7 @@ def render(
 ) -> tuple[Mapping[str, bytes | Path], Mapping[str, Evidence]]:
     """What the site holds, by path, and the evidence it stands on."""
     from report.archive import bundle, records
-    from report.command_line import LAB, LOCK, TEMPLATES
+    from report.command_line import CONTENT, LAB, LOCK, TEMPLATES
     from report.content import load_content
     from report.evidence import verify_all
     from report.figures.gallery import draw
@@ -74,7 +74,7 @@ def render(
     voice.historic(evidence)
 
     voice.stage("Reading content")
-    content = load_content(options.content)
+    content = load_content(options.content, CONTENT)
     study = work_out(evidence, content)
 
     voice.stage("Drawing figures")
@@ -93,7 +93,7 @@ def render(
 
 def figure(options: Namespace, voice: Voice) -> int:
     """Draw one figure again, from any run folder whose manifest holds."""
-    from report.command_line import LAB, write
+    from report.command_line import CONTENT, LAB, write
     from report.content import load_content
     from report.evidence import verify_all
     from report.figures.gallery import draw_one
@@ -107,7 +107,7 @@ def figure(options: Namespace, voice: Voice) -> int:
         voice.historic(evidence)
 
         voice.stage("Drawing")
-        content = load_content(options.content)
+        content = load_content(options.content, CONTENT)
         drawn = draw_one(options.name, work_out(evidence, content), content)
         files = FigureFiles(figure=drawn).all()
         write(options.out, files[f"figures/{drawn.name}{options.out.suffix}"])

@@ -8,14 +8,17 @@ import os
 import sys
 from hashlib import sha256
 
-CODE = ("build.py", "report", "templates", "lab", "base.lock", "all.lock")
-"""What a site is made with, besides its content; the records are in the lab."""
+PARTS = ("build.py", "report", "templates", "lab", "content", "base.lock", "all.lock")
+"""What a site is made from; the records are in the lab, unless content of one's own has them."""
 
 
 def fingerprint(root: str, content: str, allow_stale: bool = False) -> str:
     """SHA-256, in hexadecimal, of everything that a build of `content` in project `root` reads."""
     digest = sha256(f"{versions(root)} {allow_stale}".encode())
-    for label, place in (*((name, f"{root}/{name}") for name in CODE), ("content", content)):
+    places = [(part, f"{root}/{part}") for part in PARTS]
+    if os.path.realpath(content) != os.path.realpath(f"{root}/content"):
+        places.append(("own", content))
+    for label, place in places:
         for path in files_under(place):
             with open(place + path, "rb", buffering=0) as file:
                 data = file.readall()

@@ -82,7 +82,8 @@ class Voice:
         """Say what was built, and where; or, without `out`, that all is well."""
         pages = sum(name.endswith(".html") for name in site)
         levels = {name: proof.level for name, proof in evidence.items()}
-        made = f"{pages} pages, {len(levels)} records verified."
+        records = "1 record" if len(levels) == 1 else f"{len(levels)} records"
+        made = f"{pages} pages, {records} verified."
         self.result(
             f"{out / 'index.html'}: {made}" if out else f"All is well: {made} Nothing was written.",
             outcome=outcome,

@@ -104,6 +104,26 @@ def test_a_check_writes_nothing_at_all(assay: Command, tmp_path: Path):
     assert not list(tmp_path.rglob("__pycache__"))
 
 
+def test_a_project_of_ones_own_needs_a_record_and_a_report(assay: Command, house: Path):
+    mine, out = house / "mine", house / "mine-site"
+    assert assay(house, "record", RECORD, "--as", "mine", "--content", mine).returncode == 0
+    report = (house / "content/reports/precision-cpu.yaml").read_text(encoding="utf-8")
+    (mine / "reports").mkdir()
+    (mine / "reports/ours.yaml").write_text(report.replace("precision-cpu", "mine"), "utf-8")
+    place = ("--content", mine, "--out", out)
+
+    done = assay(house, *place)
+
+    assert done.returncode == 0, done.stderr
+    assert "1 record verified" in done.stdout
+    assert (out / "reports/ours.html").is_file()
+    assert (out / "records/mine.html").is_file()
+    assert assay(house, *place).stdout.startswith("Nothing changed")
+    with (house / "content/glossary/terms.yaml").open("a", encoding="utf-8") as glossary:
+        glossary.write("# the house's sheets are inputs too\n")
+    assert assay(house, *place).stdout.startswith(str(out))
+
+
 @pytest.mark.parametrize("suffix", ["svg", "png", "csv", "json"])
 def test_a_published_figure_is_drawn_again_from_its_record(assay: Command, house: Path, suffix):
     out = house / f"again.{suffix}"

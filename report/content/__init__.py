@@ -66,20 +66,27 @@ class Content:
     decisions: tuple[Document, ...]
 
 
-def load_content(folder: Path) -> Content:
-    """Read the content folder, or raise one `ContentFault` that names every fault in it."""
+def load_content(folder: Path, shared: Path | None = None) -> Content:
+    """Read the content folder, or raise one `ContentFault` that names every fault in it.
+
+    Reference sheets and the glossary come from `shared` where `folder` has none.
+    """
     if not folder.is_dir():
         raise ContentFault(f"There is no content folder {folder}.")
     faults: list[Fault] = []
-    references, chips = load_chips(folder / "chips", faults)
-    formats = load_formats(folder / "formats", references, faults)
+
+    def place(name: str) -> Path:
+        return folder / name if shared is None or (folder / name).is_dir() else shared / name
+
+    references, chips = load_chips(place("chips"), faults)
+    formats = load_formats(place("formats"), references, faults)
     content = Content(
         references=references,
         chips=chips,
         formats=formats,
-        models=load_models(folder / "models", chips, formats, faults),
+        models=load_models(place("models"), chips, formats, faults),
         lessons=load_documents(folder / "lessons", LESSON_KEYS, LESSON_EXTRAS, faults),
-        glossary=load_glossary(folder / "glossary", faults),
+        glossary=load_glossary(place("glossary"), faults),
         reports=load_reports(folder / "reports", faults),
         decisions=load_documents(folder / "decisions", DECISION_KEYS, DECISION_EXTRAS, faults),
     )

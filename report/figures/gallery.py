@@ -4,8 +4,10 @@ A figure depends on a few parts of the study, on the code and font that draw it,
 renderer's version. Those make its key; the renderer is imported only when a key is new.
 """
 
-from collections.abc import Mapping
+import signal
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache as once
 from hashlib import sha256
@@ -106,7 +108,22 @@ def _draw_cold(cold: Mapping[Entry, tuple[object, ...]], jobs: int) -> list[byte
     if workers < 2:
         return [_draw(entry, parts) for entry, parts in cold.items()]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(_draw, cold, cold.values()))
+        with _started_deaf_to_ctrl_c():
+            drawn = pool.map(_draw, cold, cold.values())
+        return list(drawn)
+
+
+@contextmanager
+def _started_deaf_to_ctrl_c() -> Iterator[None]:
+    """Processes started in here leave Ctrl-C to their parent, which then says one line."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _draw(entry: Entry, parts: tuple[object, ...]) -> bytes:

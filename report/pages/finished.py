@@ -17,7 +17,7 @@ _BREAKS = frozenset({"p", "td", "th", "li", "dt", "dd", "tr", "br"})
 _UNREAD_TAGS = frozenset(
     {"script", "style", "svg", "nav", "button", "output", "select", "noscript"}
 )
-_UNREAD = frozenset({"js-only", "text", "hash", "no", "noteref", "back", "more"})
+_UNREAD = frozenset({"js-only", "text", "hash", "no", "noteref", "back"})
 """Classes of what is not prose: conveniences, program listings, link marks."""
 _VOID = frozenset({"meta", "link", "br", "hr", "img", "input", "wbr"})
 

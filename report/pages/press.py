@@ -15,6 +15,7 @@ from markupsafe import Markup
 from report.content import Content, Document, Term
 from report.errors import Fault
 from report.evidence import Evidence
+from report.numbers.precision import PrecisionRun
 from report.numbers.study import Study
 from report.pages.anchors import relative
 from report.pages.desk import Claim, Desk, Heading
@@ -111,6 +112,9 @@ class Press:
         self.faults += galley.faults
         self.written.update({(page.path, href): at for href, at in galley.links.items()})
 
+    def runs(self) -> list[PrecisionRun]:
+        return [self.study.precision[name] for name in self.evidence]
+
     def template(self, kind: str) -> Template:
         return self.templates.get_template(f"{kind}.html")
 
@@ -125,7 +129,11 @@ class Press:
                 "platform": platform.upper(),
                 "statement": statement,
                 "records": [
-                    {"name": name, "href": relative(f"records/{name}.html", page.path)}
+                    {
+                        "name": name,
+                        "href": relative(f"records/{name}.html", page.path),
+                        "historic": self.evidence[name].level == "historic",
+                    }
                     for name in names
                 ],
             }

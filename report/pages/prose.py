@@ -45,6 +45,7 @@ _RAW_HTML = re.compile(r"<(?:[a-zA-Z/!?][^>]*>?)")
 _CHECKPOINT = re.compile(r"(?P<id>[a-z0-9-]+)\s+[—–-]\s+(?P<question>.+)", re.DOTALL)
 _CODE_INFO = re.compile(r'(?P<language>[a-z]+)(?:\s*\{title="(?P<title>[^"]*)"\})?')
 _CHOICE = re.compile(r"\([ x]\) +")
+_MARKS = frozenset("\\`*_{}[]<>$~&:!#|\n")
 _SILENT_MATH = '<math aria-hidden="true"'
 _GLUED = re.compile(r"^[.,;:!?)\]’”]+")
 
@@ -94,28 +95,26 @@ class Galley:
 
     def text(self, markdown: str, where: str) -> str:
         """Paragraphs and lists of a short text from YAML, with roles."""
-        path, _, line = where.rpartition(":")
-        numbered = path if line.isdigit() else ""
-        manuscript = read(
-            markdown,
-            path=numbered or where,
-            page=self.page,
-            first_line=int(line) if numbered else 1,
-        )
-        self.path = manuscript.path
+        line = self._stand_at(where)
+        manuscript = read(markdown, path=self.path, page=self.page, first_line=line)
         self.faults += manuscript.faults
         return "\n".join(html for _, html in self._siblings(manuscript.tree.children))
 
     def inline(self, markdown: str, where: str, *, lint: bool = True) -> str:
         """One line of text, with roles; `lint=False` for texts that code has worked out."""
-        path, _, line = where.rpartition(":")
-        self.path = path if line.isdigit() else where
+        line = self._stand_at(where)
         if PLAIN.fullmatch(markdown):
-            return self._words(markdown, int(line) if line.isdigit() else 1, lint)
-        return self._inline(parse_inline(markdown), int(line) if line.isdigit() else 1, lint=lint)
+            return self._words(markdown, line, lint)
+        return self._inline(parse_inline(markdown), line, lint=lint)
 
     def fault(self, line: int, found: str, remedy: str = "") -> None:
         self.faults.append(Fault(where=f"{self.path}:{line}", found=found, remedy=remedy))
+
+    def _stand_at(self, where: str) -> int:
+        """Take `where` (`file:line`, or a place without lines) as what faults name; its line."""
+        path, _, line = where.rpartition(":")
+        self.path, number = (path, int(line)) if line.isdigit() else (where, 1)
+        return number
 
     # ------------------------------------------------------------ blocks
 
@@ -447,6 +446,11 @@ class Galley:
             hint = getattr(error, "hint", "")
             self.fault(line, getattr(error, "summary", str(error)), hint)
             return ""
+
+
+def literal(text: str) -> str:
+    """Markdown that prints `text` as it is: what a record says is never read as markup."""
+    return "".join(f"&#{ord(char)};" if char in _MARKS else char for char in text)
 
 
 def _is_directive(node: SyntaxTreeNode, name: str) -> bool:

@@ -11,6 +11,7 @@ from report.pages.anchors import relative
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, size, table_context
 from report.pages.press import Page, Press
+from report.pages.prose import literal
 from report.record import Record
 
 MAX_TEXT = 60_000
@@ -32,13 +33,13 @@ def set_record(
         description=f"The recorded run {record.name}: what was asked, where it ran, what came out.",
         eyebrow="Record",
         deck=(
-            f"One run of the lab `{record.config['lab']}`, byte for byte as it was written, with"
+            f"One run of the lab {code(record.config['lab']).text}, byte for byte as written, with"
             " what was asked, where it ran, what came out, and every file."
         ),
         facts=(
-            ("Device", f"{record.environment['devices']['used']['kind']}"),
-            ("Recorded", str(record.environment["recorded_at"])),
-            ("JAX", str(record.environment["versions"]["jax"])),
+            ("Device", literal(str(record.environment["devices"]["used"]["kind"]))),
+            ("Recorded", literal(str(record.environment["recorded_at"]))),
+            ("JAX", literal(str(record.environment["versions"]["jax"]))),
             ("Evidence", level_in_words(evidence)),
             ("Files", f"{len(record.files)}"),
         ),
@@ -148,17 +149,12 @@ def level_in_words(evidence: Evidence) -> str:
 
 
 def shown(text: str, kind: Kind | None = None) -> Cell:
-    return Cell(text=_plain(text), kind=kind)
-
-
-def _plain(text: str) -> str:
-    """Recorded text as Markdown that prints it literally."""
-    return "".join(f"&#{ord(char)};" if char in "\\`*_{}[]<>$~&:" else char for char in text)
+    return Cell(text=literal(text), kind=kind)
 
 
 def code(text: str) -> Cell:
     """Recorded text in code type; a backtick would end it early, so such a text stays plain."""
-    return Cell(text=f"`{text}`" if text and "`" not in text else _plain(text))
+    return Cell(text=f"`{text}`" if text and "`" not in text else literal(text))
 
 
 def flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

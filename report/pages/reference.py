@@ -1,0 +1,249 @@
+"""Pages to look things up in: tables, records, workings, downloads, glossary, search."""
+
+import re
+from collections.abc import Mapping
+from html import escape
+
+from markupsafe import Markup
+
+from report.errors import ContentFault
+from report.exhibit import Figure
+from report.notation import render
+from report.numbers.values import Value, anchor
+from report.pages.anchors import relative
+from report.pages.desk import Heading
+from report.pages.exhibits import Context, FigureFiles, size
+from report.pages.press import Page, Press
+from report.pages.prose import Galley
+from report.pages.record_page import run_summary, set_record
+from report.pages.report_page import label
+
+TABLE_PAGES = {
+    "chips.html": ("chips", "counting-units", "support"),
+    "formats.html": ("formats",),
+}
+"""Tables that have a page of their own, by page."""
+ARCHIVES = {
+    "downloads/practice-workspace.zip": (
+        "Practice workspace",
+        "The lab, its check, requirements and records: measure on a laptop or a TPU VM with JAX"
+        " and NumPy alone.",
+    ),
+    "downloads/assay-artifacts.zip": (
+        "Every artifact",
+        "All figures and all record files of this site in one archive.",
+    ),
+}
+"""What the archive room adds to the site after its pages are set."""
+TITLES = {
+    "index": "Assay",
+    "chips": "Chips, as documented",
+    "formats": "Number formats",
+    "records": "Records",
+    "glossary": "Glossary",
+    "workings": "Workings",
+    "downloads": "Downloads",
+    "search": "Search",
+}
+"""Pages that every site has."""
+
+
+def set_table_page(press: Press, path: str, deck: str) -> None:
+    names = TABLE_PAGES[path]
+    page = Page(
+        path=path,
+        kind="tables",
+        title=TITLES[path.removesuffix(".html")],
+        description=deck,
+        eyebrow="Reference",
+        deck=deck,
+    )
+    galley = press.galley(path)
+    body = [
+        Markup(press.desk.exhibits.place("tab", name, number, galley))
+        for number, name in enumerate(names, 1)
+        if name in press.desk.exhibits.names("tab")
+    ]
+    press.set(page, galley, tables=body)
+
+
+def set_records(press: Press) -> None:
+    names = list(press.evidence)
+    for at, proof in enumerate(press.evidence.values()):
+        steps = [
+            (way, word, f"records/{names[to]}.html", names[to])
+            for way, word, to in (
+                ("back", "Record before", at - 1),
+                ("next", "Next record", at + 1),
+            )
+            if 0 <= to < len(names)
+        ]
+        set_record(press, proof, steps)
+    page = Page(
+        path="records.html",
+        kind="records",
+        title="Records",
+        description="Every recorded run of this site, with its device and its hash.",
+        eyebrow="Evidence",
+        deck="A record is one run of a lab, kept byte for byte. Pages take measured numbers from"
+        " records and from nowhere else.",
+        records=names,
+    )
+    rows = [run_summary(press, run, page.path) for run in press.runs()]
+    press.set(page, press.galley(page.path), records=rows)
+
+
+def set_workings(press: Press) -> None:
+    """Every derived or chosen number: formula, inputs, result at full precision."""
+    page = Page(
+        path="workings.html",
+        kind="workings",
+        title="Workings",
+        description="Every derived number of the site with its formula, inputs and full value.",
+        eyebrow="Reference",
+        deck="Every number that was worked out, or chosen for an example, with its formula, its"
+        " inputs and its value before rounding.",
+        records=tuple(press.evidence),
+        contents=True,
+    )
+    galley = press.galley(page.path)
+    groups: dict[str, list[Context]] = {}
+    for pointer, value in press.study.values.items():
+        document, _, path = pointer.partition("#/")
+        if document not in {"study", "models"}:
+            continue
+        group = path.split("/")[0] if document == "study" else "given"
+        groups.setdefault(group, []).append(working(press, value, galley))
+    parts = []
+    for group, rows in groups.items():
+        derived = group != "given"
+        name = label(group) if derived else "Given for the examples"
+        place = f"part-{group.replace('_', '-')}"
+        galley.headings.append(Heading(level=2, id=place, text=name))
+        parts.append({"id": place, "name": name, "rows": rows, "derived": derived})
+    press.set(page, galley, parts=parts)
+
+
+def working(press: Press, value: Value, galley: Galley) -> Context:
+    inputs = []
+    for pointer in value.inputs:
+        try:
+            href = relative(press.study.values.resolve_href(pointer), galley.page)
+        except ContentFault:
+            href = ""
+        inputs.append({"pointer": breakable(pointer), "href": href})
+    where = f"the formula of {value.pointer}"
+    return {
+        "id": anchor(value.pointer),
+        "pointer": breakable(value.pointer),
+        "kind": value.kind,
+        "formula": Markup(galley.inline(f"${value.formula}$", where)) if value.formula else "",
+        "inputs": inputs,
+        "result": in_full(value),
+        "reason": value.reason,
+    }
+
+
+def breakable(pointer: str) -> Markup:
+    """A pointer that may break after each of its keys."""
+    return Markup(re.sub(r"(?<=[/_])", "<wbr>", escape(pointer)))
+
+
+def in_full(value: Value) -> str:
+    """The value before rounding, with its unit."""
+    if value.quantity is not None:
+        return str(value.quantity)
+    if value.number is None:
+        return "not recorded"
+    text = render(value.number, "integer") if isinstance(value.number, int) else str(value.number)
+    return f"{text}\u00a0{value.unit}" if value.unit else text
+
+
+def set_downloads(press: Press, figures: Mapping[str, Figure]) -> None:
+    page = Page(
+        path="downloads.html",
+        kind="downloads",
+        title="Downloads",
+        description="Figures with their data, recorded runs, lab sources, a practice workspace.",
+        eyebrow="Take it with you",
+        deck="All files are beside these pages already; nothing is fetched from a network.",
+        records=tuple(press.evidence),
+        terms=False,
+    )
+    galley = press.galley(page.path)
+    drawings = []
+    for figure in figures.values():
+        files = FigureFiles(figure=figure)
+        drawings.append(
+            {
+                "name": figure.name,
+                "title": Markup(galley.inline(figure.title, f"figure {figure.name}", lint=False)),
+                "files": [
+                    {"text": path.split(".", 1)[1], "href": path, "size": size(len(data))}
+                    for path, data in files.all().items()
+                ],
+            }
+        )
+    press.set(
+        page,
+        galley,
+        archives=[
+            {"href": path, "name": name, "text": text} for path, (name, text) in ARCHIVES.items()
+        ],
+        figures=drawings,
+        records=[
+            {
+                **run_summary(press, run, page.path),
+                "report": f"records/{run.name}/report.json",
+                "manifest": f"records/{run.name}/manifest.sha256",
+                "sources": [
+                    {
+                        "href": f"records/{run.name}/{file.path}",
+                        "name": file.path.removeprefix("sources/"),
+                    }
+                    for file in press.evidence[run.name].record.files
+                    if file.path.startswith("sources/") and file.size
+                ],
+            }
+            for run in press.runs()
+        ],
+    )
+
+
+def set_glossary(press: Press) -> None:
+    """After the other pages, so that each term can say where it is used."""
+    page = Page(
+        path="glossary.html",
+        kind="glossary",
+        title="Glossary",
+        description="The terms of these pages, each explained once.",
+        eyebrow="Reference",
+        terms=False,
+    )
+    galley = press.galley(page.path)
+    terms = []
+    for term in press.content.glossary.values():
+        used = press.used_on.get(term.term.lower(), [])
+        terms.append(
+            {
+                **press.define(term, galley),
+                "used": [
+                    {"href": relative(path, page.path), "title": press.titles[path]}
+                    for path in used
+                ],
+            }
+        )
+    press.set(page, galley, terms=terms)
+
+
+def set_search(press: Press) -> None:
+    page = Page(
+        path="search.html",
+        kind="search",
+        title="Search",
+        description="Search every page of this site, offline.",
+        eyebrow="Find",
+        terms=False,
+    )
+    pages = [{"href": path, "title": title} for path, title in press.titles.items()]
+    press.set(page, press.galley(page.path), pages=pages)

@@ -1,0 +1,119 @@
+"""The built site, opened from disk in a real browser.
+
+The folder's name has a space, a `#` and an `é`, since those break careless links.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = next(
+    (
+        found
+        for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+        if (found := shutil.which(name))
+    ),
+    None,
+)
+QUIET = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+    "--allow-file-access=false",
+)
+
+
+def pages_of(site: Path) -> list[str]:
+    return sorted(str(path.relative_to(site)) for path in site.rglob("*.html"))
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole site, built by the command a reader would type."""
+    out = tmp_path_factory.mktemp("a b #1 é") / "site"
+    command = [sys.executable, str(ROOT / "build.py"), "--out", str(out)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.fail("no Chromium on this machine: `make test` installs one, or says how")
+    with sync_playwright() as play:
+        sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
+        chromium = play.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, *sandbox])
+        yield chromium
+        chromium.close()
+
+
+@dataclass
+class Opened:
+    """One open page and everything it asked for or complained of."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
+
+    def complaints(self, site: Path) -> list[str]:
+        """Requests out of the site's folder, failed ones, console lines, policy violations."""
+        root = site.as_uri() + "/"
+        outside = [
+            f"asks for {url}"
+            for url in self.requests
+            if not url.startswith((root, "data:", "blob:"))
+        ]
+        violations = self.page.evaluate("window.policyViolations || []")
+        return [
+            *outside,
+            *(f"failed: {line}" for line in self.failed),
+            *(f"console: {line}" for line in self.console),
+            *(f"policy: {line}" for line in violations),
+        ]
+
+
+RECORD_VIOLATIONS = """
+window.policyViolations = [];
+document.addEventListener("securitypolicyviolation", function (event) {
+  window.policyViolations.push(event.violatedDirective + " " + event.blockedURI);
+});
+"""
+
+Opener = Callable[..., Opened]
+
+
+@pytest.fixture
+def open_page(browser: Browser, site: Path) -> Iterator[Opener]:
+    """Open a page of the site by its path; keyword arguments are the browser context's."""
+    contexts: list[BrowserContext] = []
+
+    def opener(path: str, anchor: str = "", **options: Any) -> Opened:
+        options.setdefault("viewport", {"width": 1280, "height": 900})
+        context = browser.new_context(**options)
+        contexts.append(context)
+        if options.get("java_script_enabled", True):
+            context.add_init_script(RECORD_VIOLATIONS)
+        opened = Opened(context.new_page())
+        opened.page.on("request", lambda request: opened.requests.append(request.url))
+        opened.page.on("requestfailed", lambda request: opened.failed.append(request.url))
+        opened.page.on("console", lambda message: opened.console.append(message.text))
+        opened.page.on("pageerror", lambda error: opened.console.append(str(error)))
+        opened.page.goto((site / path).as_uri() + anchor, wait_until="load")
+        return opened
+
+    yield opener
+    for context in contexts:
+        context.close()
