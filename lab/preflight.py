@@ -343,8 +343,9 @@ def describe_answer(answer: Mapping[str, Any], texts: Texts, target: str) -> dic
     }
     requested = None
     if "requested_hlo" in answer:
-        requested = hlo.read(answer["requested_hlo"])
-        texts.asked(requested)
+        requested, _ = read_if_possible(answer["requested_hlo"])
+        if requested:
+            texts.asked(requested)
         described |= texts.keep(answer["stablehlo"], target, "stablehlo")
     if answer["status"] != "compiled":
         return described | {
@@ -353,7 +354,10 @@ def describe_answer(answer: Mapping[str, Any], texts: Texts, target: str) -> dic
             }
         }
     described |= texts.keep(answer["hlo"], target, "hlo")
-    got = hlo.read(answer["hlo"])
+    got, reason = read_if_possible(answer["hlo"])
+    described |= {"got": None, "got_reason": reason, "inserted": None}
+    if got is None:
+        return described
     tiled = [each.tiled_bytes for each in got.parameters]
     known = [each for each in tiled if each is not None]
     memory = answer["memory_bytes"]
@@ -364,6 +368,14 @@ def describe_answer(answer: Mapping[str, Any], texts: Texts, target: str) -> dic
         "results": [describe_shape(each) for each in got.results],
         "tiled_sum_is_argument": len(known) == len(tiled) and sum(known) == memory["argument"],
     }
+
+
+def read_if_possible(text: str) -> tuple[hlo.Module | None, str | None]:
+    """A module, or why its text is not read: a real program's may be too large."""
+    try:
+        return hlo.read(text), None
+    except hlo.UnreadableProgram as fault:
+        return None, str(fault)
 
 
 def describe_shape(shape: hlo.Shape) -> dict[str, object]:

@@ -193,9 +193,9 @@ class Module:
     @property
     def totals_reason(self) -> str | None:
         """Why counts and sums over this text would mislead; None when they would not."""
-        if self.cut:
-            return CUT
-        return None if self.entry else NO_ENTRY
+        if self.entry is None:
+            return NO_ENTRY
+        return CUT if self.cut else None
 
     def reached(self) -> tuple[Computation, ...]:
         """ENTRY and every computation called from it, each once; all of them without an ENTRY."""

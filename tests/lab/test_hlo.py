@@ -262,6 +262,42 @@ def test_tiling_never_makes_an_array_smaller() -> None:
             assert shape.tiled_bytes >= shape.ideal_bytes
 
 
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "result", "attributes", "flop"),
+    [
+        # heads as an axis of the kernel alone: [4,8] x [8,16,2] -> [4,2,16]
+        (
+            *("4,8,1", "8,16,2", "4,2,16"),
+            "window={size=2 pad=1_1 rhs_reversal=1}, dim_labels=bf0_io0->b0f",
+            2 * 4 * 2 * 16 * 8,
+        ),
+        # heads contracted whole: [4,2,8] x [2,8,16] -> [4,16,1]
+        ("4,2,8", "2,8,16", "4,16,1", "window={size=2}, dim_labels=b0f_0io->bf0", 2 * 64 * 2 * 8),
+        # a batch of 3: [3,4,8] x [3,8,16] -> [3,4,16]
+        (
+            *("3,4,8", "3,8,16", "3,4,16"),
+            "window={size=3 stride=2 lhs_dilate=3}, dim_labels=0bf_0io->0bf",
+            2 * 3 * 4 * 16 * 8,
+        ),
+        ("4,9,8", "2,8,16", "4,8,16", "window={size=2}, dim_labels=b0f_0io->b0f", None),
+        ("4,8", "8,16", "4,16", "dim_labels=bf_io->bf, feature_group_count=2", None),
+        ("4,8", "8,16", "4,16", "dim_labels=bf_zz->bf", None),
+        ("4,8", "8,16", "4,16", "dim_labels=b0f_0io->b0f", None),
+        ("4,8", "8,16", "4,16", "", None),
+    ],
+)
+def test_a_product_is_told_from_a_convolution(
+    lhs: str, rhs: str, result: str, attributes: str, flop: int | None
+) -> None:
+    text = f"""ENTRY m {{
+  x = bf16[{lhs}] parameter(0)
+  w = bf16[{rhs}] parameter(1)
+  ROOT c = f32[{result}] convolution(x, w), {attributes}
+}}"""
+
+    assert [dot.flop for dot in hlo.dots(hlo.read(text))] == [flop]
+
+
 def test_a_real_convolution_is_listed_without_a_count_of_its_work() -> None:
     text = """ENTRY m {
   x = f32[1,32,32,3]{3,2,1,0} parameter(0)
