@@ -3,6 +3,9 @@
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -190,6 +193,29 @@ def test_the_exit_code_of_the_lab_passes_through(assay: Command, house: Path, op
     done = assay(house, "run", "precision_profile", option, value, "--run-dir", "runs/refused")
 
     assert done.returncode == code, done.stderr
+
+
+@pytest.mark.lab
+def test_ctrl_c_while_measuring_leaves_the_record_and_says_how_far_the_lab_came(house: Path):
+    before = tree(house / RECORD)
+    for arguments in (["precision-cpu"], ["precision_profile", "--run-dir", "runs/stopped"]):
+        running = subprocess.Popen(
+            [sys.executable, "build.py", "run", *arguments],
+            cwd=house,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert running.stderr is not None
+        assert any("compile" in line for line in running.stderr)
+        os.killpg(running.pid, signal.SIGINT)
+        told = running.communicate(timeout=60)[1]
+        assert running.returncode == 130, told
+
+    assert tree(house / RECORD) == before
+    assert sorted(os.listdir(house / "lab/records")) == ["precision-batch-one", "precision-cpu"]
+    stopped = json.loads((house / "runs/stopped/failure.json").read_bytes())
+    assert stopped["stage"] == "interrupted"
 
 
 @pytest.mark.lab

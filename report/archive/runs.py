@@ -23,8 +23,13 @@ def measure(lab: str, options: Sequence[str], folder: Path) -> int:
             "Measuring needs JAX, which is not installed here.", hint="To add it: make lab"
         )
     command = [sys.executable, "-m", f"lab.{lab}", *options, "--run-dir", str(folder.absolute())]
-    code = subprocess.run(command, cwd=_ROOT, check=False).returncode
-    return code if code >= 0 else 128 - code
+    process = subprocess.Popen(command, cwd=_ROOT)
+    while True:
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:  # the lab hears it as well, and says in its folder where it was
+            continue
+        return code if code >= 0 else 128 - code
 
 
 def next_folder(lab: str) -> Path:

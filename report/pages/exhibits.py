@@ -1,6 +1,7 @@
 """Figures and tables as pages show them: numbered, linked to their files and their source."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -89,8 +90,10 @@ def size(count: int) -> str:
     return f"{count / 1e6:.1f}\u00a0MB"
 
 
-def figure_context(figure: Figure, number: int, galley: Galley) -> Context:
-    """Everything the figure macro places."""
+def figure_context(
+    figure: Figure, number: int, galley: Galley, devices: Mapping[str, str]
+) -> Context:
+    """Everything the figure macro places; `devices` are the records' own, by record."""
     where = f"figure {figure.name}"
     files = FigureFiles(figure=figure)
     published = files.all()
@@ -126,7 +129,7 @@ def figure_context(figure: Figure, number: int, galley: Galley) -> Context:
             "sha256": sha256(files.data).hexdigest(),
             "size": size(len(files.data)),
         },
-        "sources": [_source(source, page) for source in figure.sources],
+        "sources": [_source(source, page, devices) for source in figure.sources],
         "draws": figure.draws.split(),
         "table": table_context(figure.table, 0, galley, inside=True),
         "live": None
@@ -201,8 +204,10 @@ def bit_strip(widths: Sequence[int]) -> str:
     )
 
 
-def _source(source: Source, page: str) -> Context:
+def _source(source: Source, page: str, devices: Mapping[str, str] | None = None) -> Context:
+    recorded = re.match(r"records/([^/]+)/", source.href)
     return {
+        "device": (devices or {}).get(recorded[1], "") if recorded else "",
         "name": source.name,
         "href": relative(source.href, page),
         "digest": source.digest,
@@ -246,6 +251,8 @@ class Shelf:
 
     figures: Mapping[str, Figure]
     tables: Mapping[str, Table]
+    devices: Mapping[str, str]
+    """What each record was measured on, by record."""
     pieces: Any
     """The template module with the macros `figure` and `table`."""
 
@@ -255,5 +262,7 @@ class Shelf:
     def place(self, kind: AnchorKind, name: str, number: int, galley: Galley) -> str:
         if kind == "fig":
             galley.exhibits.append(name)
-            return str(self.pieces.figure(figure_context(self.figures[name], number, galley)))
+            return str(
+                self.pieces.figure(figure_context(self.figures[name], number, galley, self.devices))
+            )
         return str(self.pieces.table(table_context(self.tables[name], number, galley)))

@@ -60,7 +60,15 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     evidence = featured_first(evidence, study)
     jinja = environment(templates, cache)
     pieces = jinja.get_template("pieces.html").module
-    shelf = Shelf(figures=figures, tables=tables, pieces=pieces)
+    shelf = Shelf(
+        figures=figures,
+        tables=tables,
+        devices={
+            name: str(proof.record.environment["devices"]["used"]["kind"])
+            for name, proof in evidence.items()
+        },
+        pieces=pieces,
+    )
     anchors = Anchors()
     lessons = [(lesson, survey(lesson, "lessons", anchors)) for lesson in content.lessons]
     decisions = [(note, survey(note, "decisions", anchors)) for note in content.decisions]
