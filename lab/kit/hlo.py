@@ -44,6 +44,8 @@ _CALLED = re.compile(
 )
 _BRACKET = re.compile(r"[()\[\]{}]")
 
+_PRODUCTS = {"dot", "convolution", "ragged-dot"}
+
 _THROUGH = {"bitcast", "copy", "transpose", "reshape", "copy-start", "copy-done", "convert"}
 """Operations that pass a value on, if need be in another type or order."""
 
@@ -228,7 +230,7 @@ def read(text: str) -> Module:
         cut |= broken
         header = None if _INSTRUCTION.match(line) else _HEADER.match(line)
         if header and line.rstrip().endswith("{"):
-            cut |= current is not None
+            cut |= current is not None or header[2] in computations
             name, entry, current = header[2], bool(header[1]), []
         elif current is not None and line.lstrip().startswith("}"):
             computations[name] = Computation(name=name, entry=entry, instructions=tuple(current))
@@ -251,20 +253,21 @@ def read(text: str) -> Module:
 
 def summarize(module: Module) -> dict[str, object]:
     """The products of a module, the conversions in it, and what its calls hide, as JSON."""
-    found = dots(module)
+    found, unread = _products(module)
     reason = module.totals_reason
     flops = [each.flop for each in found]
-    if reason is None and not found:
-        reason = NO_DOT
-    if reason is None and None in flops:
-        reason = "a convolution is not a plain product"
     total = sum(flop for flop in flops if flop)
+    if reason is None and not found and not unread:
+        reason = NO_DOT
+    if reason is None and (unread or None in flops):
+        reason = "the work of a product is not known"
     if reason is None and total > MAX_EXACT:
         reason = f"more than {MAX_EXACT:,}, which JSON does not hold exactly"
+    finding = f"{len(found)} found" if found or unread else NO_DOT
     return {
         "level": "optimized-hlo",
         "dots": [each.as_json() for each in found],
-        "finding": f"{len(found)} found" if found else NO_DOT,
+        "finding": f"{finding}, {len(unread)} not readable" if unread else finding,
         "converts": counted(converts(module)),
         "opaque": sorted(
             {
@@ -281,14 +284,22 @@ def summarize(module: Module) -> dict[str, object]:
 
 def dots(module: Module) -> list[Dot]:
     """Every product in the computations that ENTRY reaches."""
+    return _products(module)[0]
+
+
+def _products(module: Module) -> tuple[list[Dot], list[str]]:
+    """The products that ENTRY reaches, and the names of those whose operands are not there."""
     tracer = _Tracer(module)
-    return [
-        dot
-        for computation in module.reached()
-        for instruction in computation.instructions
-        if instruction.opcode in ("dot", "convolution")
-        and (dot := _dot(computation, instruction, tracer))
-    ]
+    found, unread = [], []
+    for computation in module.reached():
+        for each in computation.instructions:
+            if each.opcode not in _PRODUCTS:
+                continue
+            if dot := _dot(computation, each, tracer):
+                found.append(dot)
+            else:
+                unread.append(each.name)
+    return found, unread
 
 
 def converts(module: Module) -> list[Convert]:

@@ -308,7 +308,22 @@ def test_a_real_convolution_is_listed_without_a_count_of_its_work() -> None:
     summary = hlo.summarize(hlo.read(text))
     assert summary["finding"] == "1 found"
     assert summary["flop"] is None
-    assert "not a plain product" in str(summary["flop_reason"])
+    assert summary["flop_reason"] == "the work of a product is not known"
+
+
+def test_a_product_that_cannot_be_read_is_not_no_dot() -> None:
+    text = """ENTRY m {
+  x = f32[4,4]{1,0} parameter(0)
+  ROOT d = f32[4,4]{1,0} dot(x, lost), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}"""
+
+    summary = hlo.summarize(hlo.read(text))
+    assert summary["finding"] == "0 found, 1 not readable"
+    assert summary["flop"] is None
+
+
+def test_a_computation_written_twice_makes_a_text_damaged() -> None:
+    assert hlo.read(CALLED.replace("%unused", "%body.273")).cut
 
 
 def test_what_a_custom_call_hides_is_named() -> None:
