@@ -189,7 +189,8 @@ def nothing_changed(arguments: list[str]) -> bool:
 def enter_venv() -> None:
     """Go on in .venv, where the locked libraries are; without it, in a Python that has them."""
     venv = f"{ROOT}/.venv"
-    if os.path.isfile(f"{venv}/bin/python") and os.path.realpath(sys.prefix) != venv:
+    inside = os.path.realpath(sys.prefix) == os.path.realpath(venv)
+    if os.path.isfile(f"{venv}/bin/python") and not inside:
         os.execv(f"{venv}/bin/python", [f"{venv}/bin/python", f"{ROOT}/build.py", *sys.argv[1:]])
     if sys.version_info < (3, 11):
         print("Assay needs Python 3.11 or later. To set it up: make site", file=sys.stderr)
