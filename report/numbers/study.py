@@ -10,13 +10,17 @@ from fractions import Fraction
 from hashlib import sha256
 
 from report.content import Content
-from report.errors import ContentFault
+from report.errors import ContentFault, EvidenceMismatch, Fault, raise_if_any
 from report.evidence import Evidence
+from report.numbers import lowering, precision
+from report.numbers.ceilings import Verdict, judge
+from report.numbers.lowering import Preflight, read_preflight
 from report.numbers.precision import PrecisionRun, read_precision
 from report.numbers.stated import state_chips, state_formats, state_models
 from report.numbers.trace import TraceSummary, read_trace, work_out_trace
 from report.numbers.values import Values
 from report.numbers.worked_counting import work_out_counting
+from report.numbers.worked_lowering import work_out_lowering
 from report.numbers.worked_memory import (
     CacheStudy,
     MemoryStudy,
@@ -35,6 +39,8 @@ from report.numbers.workings import Workings
 
 FEATURED = "precision-cpu"
 """The record that the lesson's figures are drawn from, where it is among several."""
+PREFLIGHT = "preflight-tpu"
+"""The record of what compilers make of the lesson's products, where it is among several."""
 MODEL = "lesson"
 """The model whose sizes the worked examples take."""
 
@@ -47,6 +53,11 @@ class Study:
     traces: Mapping[str, TraceSummary]
     featured: PrecisionRun | None
     """The run that the lesson's figures show; None when there is no record."""
+    preflights: Mapping[str, Preflight]
+    preflight: Preflight | None
+    """The lesson's products as compiled for each generation; None when there is no record."""
+    ceilings: tuple[Verdict, ...]
+    """Which documented rates a matrix instruction of the same format bears out."""
     memory: MemoryStudy
     kv_cache: CacheStudy
     roofline: RooflineStudy
@@ -70,12 +81,17 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
 
     memory = work_out_memory(model, content.chips, content.formats, note)
     cache = work_out_cache(model, note)
-    roofline = work_out_roofline(model, content.chips, note)
+    preflights = {
+        name: read_preflight(found) for name, found in _of(evidence, lowering.SCHEMA).items()
+    }
+    preflight = _lessons_own(preflights)
+    ceilings = judge(content.chips, preflight)
+    roofline = work_out_roofline(model, content.chips, ceilings, note)
     work_out_counting(content.chips, note)
     work_out_tiny_row(note)
     work_out_integer_range(note)
 
-    runs = {name: read_precision(found) for name, found in sorted(evidence.items())}
+    runs = {name: read_precision(found) for name, found in _of(evidence, precision.SCHEMA).items()}
     traces = {
         name: trace for name, found in sorted(evidence.items()) if (trace := read_trace(found))
     }
@@ -83,6 +99,8 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
         work_out_precision(run, note)
     for name, trace in traces.items():
         work_out_trace(name, trace, note)
+    for compiled in preflights.values():
+        work_out_lowering(compiled, note)
     featured = runs.get(FEATURED) or next(iter(runs.values()), None)
     step = step_of(featured, note) if featured else None
 
@@ -91,6 +109,9 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
         precision=runs,
         traces=traces,
         featured=featured,
+        preflights=preflights,
+        preflight=preflight,
+        ceilings=ceilings,
         memory=memory,
         kv_cache=cache,
         roofline=roofline,
@@ -100,6 +121,35 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
             [list(note.values.values()), {n: e.record.manifest_sha256 for n, e in evidence.items()}]
         ),
     )
+
+
+def _of(evidence: Mapping[str, Evidence], schema: str) -> dict[str, Evidence]:
+    """The records of one kind of lab, by name; EvidenceMismatch for those of none."""
+    known = (precision.SCHEMA, lowering.SCHEMA)
+    raise_if_any(
+        EvidenceMismatch,
+        "Records of a lab that this report does not know:",
+        [
+            Fault(
+                where=f"{name}/report.json schema",
+                found=f"{found.record.report.get('schema')!r:.60}",
+                expected=" or ".join(known),
+            )
+            for name, found in sorted(evidence.items())
+            if found.record.report.get("schema") not in known
+        ],
+    )
+    return {
+        name: found
+        for name, found in sorted(evidence.items())
+        if found.record.report["schema"] == schema
+    }
+
+
+def _lessons_own(preflights: Mapping[str, Preflight]) -> Preflight | None:
+    """The record of the lesson's products: the featured name, or the first that has them."""
+    own = [run for run in preflights.values() if not run.program]
+    return next((run for run in own if run.name == PREFLIGHT), next(iter(own), None))
 
 
 def digest_of(value: object) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from report.exhibit import Table
 from report.notation import Printable
 from report.pages.anchors import AnchorKind, Anchors
 
@@ -25,6 +26,7 @@ class Exhibits(Protocol):
     """Sets a figure or a table on a page; knows which there are."""
 
     def names(self, kind: AnchorKind) -> Sequence[str]: ...
+    def table(self, name: str) -> Table: ...
     def place(self, kind: AnchorKind, name: str, number: int, galley: "Galley") -> str: ...
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from report.content import Content, Document, Term
 from report.errors import Fault
 from report.evidence import Evidence
-from report.numbers.precision import PrecisionRun
+from report.numbers.precision import Scope
 from report.numbers.study import Study
 from report.pages.anchors import relative
 from report.pages.desk import Claim, Desk, Heading
@@ -112,8 +112,11 @@ class Press:
         self.faults += galley.faults
         self.written.update({(page.path, href): at for href, at in galley.links.items()})
 
-    def runs(self) -> list[PrecisionRun]:
-        return [self.study.precision[name] for name in self.evidence]
+    def scope_of(self, record: str) -> Scope:
+        """Where a record was made, and the sentence that must stand above its numbers."""
+        if record in self.study.precision:
+            return self.study.precision[record].scope
+        return self.study.preflights[record].scope
 
     def template(self, kind: str) -> Template:
         return self.templates.get_template(f"{kind}.html")
@@ -122,7 +125,7 @@ class Press:
         """One line for each platform whose numbers the page shows."""
         by_statement: dict[tuple[str, str], list[str]] = {}
         for name in page.records:
-            scope = self.study.precision[name].scope
+            scope = self.scope_of(name)
             by_statement.setdefault((scope.platform, scope.statement), []).append(name)
         return [
             {

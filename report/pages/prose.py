@@ -45,7 +45,6 @@ _RAW_HTML = re.compile(r"<(?:[a-zA-Z/!?][^>]*>?)")
 _CHECKPOINT = re.compile(r"(?P<id>[a-z0-9-]+)\s+[—–-]\s+(?P<question>.+)", re.DOTALL)
 _CODE_INFO = re.compile(r'(?P<language>[a-z]+)(?:\s*\{title="(?P<title>[^"]*)"\})?')
 _CHOICE = re.compile(r"\([ x]\) +")
-_MARKS = frozenset("\\`*_{}[]<>$~&:!#|\n")
 _SILENT_MATH = '<math aria-hidden="true"'
 _GLUED = re.compile(r"^[.,;:!?)\]’”]+")
 
@@ -446,11 +445,6 @@ class Galley:
             hint = getattr(error, "hint", "")
             self.fault(line, getattr(error, "summary", str(error)), hint)
             return ""
-
-
-def literal(text: str) -> str:
-    """Markdown that prints `text` as it is: what a record says is never read as markup."""
-    return "".join(f"&#{ord(char)};" if char in _MARKS else char for char in text)
 
 
 def _is_directive(node: SyntaxTreeNode, name: str) -> bool:

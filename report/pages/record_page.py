@@ -1,17 +1,22 @@
-"""The page of one recorded run: everything a sceptic asks for, and the files to check it with."""
+"""The page of one precision run: everything a sceptic asks for, and the files to check it with.
+
+Also what the pages of all records share; `compiled_page` has the other kind of record.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from report import exhibit
 from report.evidence import Evidence
-from report.exhibit import Cell, Column, Kind, Scalar, Table
+from report.exhibit import Cell, Column, Kind, Scalar, Table, literal
 from report.notation import render
-from report.numbers.precision import PrecisionRun, Result
+from report.numbers.precision import Artifact, Result
+from report.numbers.study import Study
 from report.pages.anchors import relative
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, size, table_context
 from report.pages.press import Page, Press
-from report.pages.prose import literal
+from report.pages.prose import Galley
 from report.record import Record
 
 MAX_TEXT = 60_000
@@ -37,7 +42,7 @@ def set_record(
             " what was asked, where it ran, what came out, and every file."
         ),
         facts=(
-            ("Device", literal(str(record.environment["devices"]["used"]["kind"]))),
+            ("Device", literal(device_of(record))),
             ("Recorded", literal(str(record.environment["recorded_at"]))),
             ("JAX", literal(str(record.environment["versions"]["jax"]))),
             ("Evidence", level_in_words(evidence)),
@@ -51,20 +56,7 @@ def set_record(
     galley.headings += SECTIONS if record.trace else [h for h in SECTIONS if h.id != "trace"]
 
     def table(name: str, title: str, columns: str, rows: Rows, ids: Sequence[str] = ()) -> Context:
-        heads = tuple(
-            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
-            for head in columns.split("|")
-        )
-        made = Table(
-            name=name,
-            title=title,
-            caption="",
-            columns=heads,
-            rows=tuple(rows),
-            row_ids=tuple(ids),
-            stack=True,
-        )
-        return table_context(made, 0, galley)
+        return record_table(galley, name, title, columns=columns, rows=rows, ids=ids)
 
     results = run.results
     ids = [result.id for result in results]
@@ -76,10 +68,6 @@ def set_record(
             "Result|Operand|Accumulator|Output|Precision",
             [requested(result) for result in results],
         ),
-        "environment": list(
-            flat({k: v for k, v in record.environment.items() if k not in {"schema", "redacted"}})
-        ),
-        "redacted": list(record.environment.get("redacted", [])),
         "inputs": table(
             "inputs",
             "Operands and reference",
@@ -111,21 +99,58 @@ def set_record(
         ],
         "programs": list(programs(results, record, page.path)),
         "trace": trace(record, table),
-        "files": table(
+    }
+    press.set(page, galley, **body, **common(evidence, galley))
+
+
+def common(evidence: Evidence, galley: Galley) -> dict[str, Any]:
+    """What stands on the page of every record: environment, files, manifest and level."""
+    record = evidence.record
+    environment = {k: v for k, v in record.environment.items() if k not in {"schema", "redacted"}}
+    return {
+        "environment": list(flat(environment)),
+        "redacted": list(record.environment.get("redacted", [])),
+        "files": record_table(
+            galley,
             "files",
             f"{len(record.files)} files, as listed in the manifest",
-            "File|>Size|SHA-256",
-            [file_row(record, file.path, file.size, file.sha256) for file in record.files],
+            columns="File|>Size|SHA-256",
+            rows=[file_row(record, file.path, file.size, file.sha256) for file in record.files],
         ),
         "manifest": {
-            "href": relative(f"records/{record.name}/manifest.sha256", page.path),
+            "href": relative(f"records/{record.name}/manifest.sha256", galley.page),
             "sha256": record.manifest_sha256,
         },
-        "report": relative(f"records/{record.name}/report.json", page.path),
+        "report": relative(f"records/{record.name}/report.json", galley.page),
         "changes": [change.path for change in evidence.lab_changes],
         "level": evidence.level,
     }
-    press.set(page, galley, **body)
+
+
+def record_table(
+    galley: Galley,
+    name: str,
+    title: str,
+    *,
+    columns: str,
+    rows: Rows,
+    ids: Sequence[str] = (),
+) -> Context:
+    """A table of recorded values; a column whose head begins with > is numeric."""
+    heads = tuple(
+        Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
+        for head in columns.split("|")
+    )
+    made = Table(
+        name=name,
+        title=title,
+        caption="",
+        columns=heads,
+        rows=tuple(rows),
+        row_ids=tuple(ids),
+        stack=True,
+    )
+    return table_context(made, 0, galley)
 
 
 SECTIONS = [
@@ -153,8 +178,8 @@ def shown(text: str, kind: Kind | None = None) -> Cell:
 
 
 def code(text: str) -> Cell:
-    """Recorded text in code type; a backtick would end it early, so such a text stays plain."""
-    return Cell(text=f"`{text}`" if text and "`" not in text else literal(text))
+    """Recorded text in code type."""
+    return Cell(text=exhibit.code(text))
 
 
 def flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -249,19 +274,21 @@ def programs(results: Sequence[Result], record: Record, page: str) -> Iterator[C
         yield {
             "id": first.id,
             "results": [first.id, *(result.id for result in others)],
-            "texts": [
-                {
-                    "name": name,
-                    "href": relative(f"records/{record.name}/{artifact.path}", page),
-                    "path": artifact.path,
-                    "digest": artifact.sha256[:12],
-                    "sha256": artifact.sha256,
-                    "text": text if len(text) <= MAX_TEXT else "",
-                }
-                for name, artifact in texts
-                for text in [(record.folder / artifact.path).read_text("utf-8")]
-            ],
+            "texts": [program_text(name, artifact, record, page) for name, artifact in texts],
         }
+
+
+def program_text(name: str, artifact: Artifact, record: Record, page: str) -> Context:
+    """One text of a program, with its words when they are not too many."""
+    text = (record.folder / artifact.path).read_text("utf-8")
+    return {
+        "name": name,
+        "href": relative(f"records/{record.name}/{artifact.path}", page),
+        "path": artifact.path,
+        "digest": artifact.sha256[:12],
+        "sha256": artifact.sha256,
+        "text": text if len(text) <= MAX_TEXT else "",
+    }
 
 
 def trace(record: Record, table: Any) -> Context | None:
@@ -294,17 +321,35 @@ def file_row(record: Record, path: str, count: int, digest: str) -> tuple[Cell, 
     return (link, shown(size(count)), code(digest))
 
 
-def run_summary(press: Press, run: PrecisionRun, page: str) -> Context:
+def record_summary(press: Press, name: str, page: str) -> Context:
     """One line of the list of records."""
-    record = press.evidence[run.name].record
+    record = press.evidence[name].record
+    run = press.study.precision.get(name)
+    compiled = press.study.preflights.get(name)
+    request = run.request if run else None
     return {
-        "name": run.name,
-        "href": relative(f"records/{run.name}.html", page),
-        "device": str(record.environment["devices"]["used"]["kind"]),
-        "shape": f"{run.request.batch} × {run.request.features} × {run.request.outputs}",
+        "name": name,
+        "href": relative(f"records/{name}.html", page),
+        "device": device_of(record) if run else "no device",
+        "shape": f"{request.batch} × {request.features} × {request.outputs}"
+        if request
+        else f"{len(compiled.programs)} programs compiled"
+        if compiled
+        else "",
         "recorded": str(record.environment["recorded_at"])[:10],
-        "level": press.evidence[run.name].level,
+        "level": press.evidence[name].level,
         "files": len(record.files),
         "digest": record.manifest_sha256[:12],
         "sha256": record.manifest_sha256,
     }
+
+
+def device_of(record: Record) -> str:
+    return str(record.environment["devices"]["used"]["kind"])
+
+
+def made_on(study: Study, evidence: Evidence) -> str:
+    """How a record's numbers came to be, for the foot of a figure."""
+    if evidence.record.name in study.preflights:
+        return "compiled on a CPU, with nothing run"
+    return f"measured on {device_of(evidence.record)}"

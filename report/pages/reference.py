@@ -11,11 +11,12 @@ from report.exhibit import Figure
 from report.notation import render
 from report.numbers.values import Value, anchor
 from report.pages.anchors import relative
+from report.pages.compiled_page import set_compiled
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, FigureFiles, size
 from report.pages.press import Page, Press
 from report.pages.prose import Galley
-from report.pages.record_page import run_summary, set_record
+from report.pages.record_page import record_summary, set_record
 from report.pages.report_page import label
 
 TABLE_PAGES = {
@@ -78,7 +79,11 @@ def set_records(press: Press) -> None:
             )
             if 0 <= to < len(names)
         ]
-        set_record(press, proof, steps)
+        compiled = press.study.preflights.get(proof.record.name)
+        if compiled is None:
+            set_record(press, proof, steps)
+        else:
+            set_compiled(press, proof, compiled, steps)
     page = Page(
         path="records.html",
         kind="records",
@@ -89,7 +94,7 @@ def set_records(press: Press) -> None:
         " records and from nowhere else.",
         records=names,
     )
-    rows = [run_summary(press, run, page.path) for run in press.runs()]
+    rows = [record_summary(press, name, page.path) for name in names]
     press.set(page, press.galley(page.path), records=rows)
 
 
@@ -193,19 +198,19 @@ def set_downloads(press: Press, figures: Mapping[str, Figure]) -> None:
         figures=drawings,
         records=[
             {
-                **run_summary(press, run, page.path),
-                "report": f"records/{run.name}/report.json",
-                "manifest": f"records/{run.name}/manifest.sha256",
+                **record_summary(press, name, page.path),
+                "report": f"records/{name}/report.json",
+                "manifest": f"records/{name}/manifest.sha256",
                 "sources": [
                     {
-                        "href": f"records/{run.name}/{file.path}",
+                        "href": f"records/{name}/{file.path}",
                         "name": file.path.removeprefix("sources/"),
                     }
-                    for file in press.evidence[run.name].record.files
+                    for file in proof.record.files
                     if file.path.startswith("sources/") and file.size
                 ],
             }
-            for run in press.runs()
+            for name, proof in press.evidence.items()
         ],
     )
 

@@ -26,6 +26,7 @@ from report.pages.links import check_links
 from report.pages.live import specifications
 from report.pages.manuscript import Manuscript, read
 from report.pages.press import Press, Store, environment, term_anchor
+from report.pages.record_page import made_on
 from report.pages.reference import (
     ARCHIVES,
     TABLE_PAGES,
@@ -63,10 +64,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     shelf = Shelf(
         figures=figures,
         tables=tables,
-        devices={
-            name: str(proof.record.environment["devices"]["used"]["kind"])
-            for name, proof in evidence.items()
-        },
+        made={name: made_on(study, proof) for name, proof in evidence.items()},
         pieces=pieces,
     )
     anchors = Anchors()

@@ -19,15 +19,14 @@ from report.units import Quantity
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>$&])")
 
 
-def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
-    """Every reference table, by name."""
-    tables = (
+def tables(study: Study, content: Content) -> tuple[Table, ...]:
+    """Every table of documented figures."""
+    return (
         chips_table(content.chips),
         counting_units_table(study, content.chips),
         support_table(content.chips),
         formats_table(content.formats),
     )
-    return {table.name: table for table in tables}
 
 
 def chips_table(chips: Mapping[str, Chip]) -> Table:
@@ -54,7 +53,7 @@ def chips_table(chips: Mapping[str, Chip]) -> Table:
         ),
         rows=tuple(
             (
-                Cell(text=_plain(chip.name)),
+                Cell(text=plain(chip.name)),
                 *(_spec_cell(chip.specs[field]) for field in heads),
                 _page_cell(chip),
             )
@@ -87,11 +86,11 @@ def counting_units_table(study: Study, chips: Mapping[str, Chip]) -> Table:
         ),
         rows=tuple(
             (
-                Cell(text=_plain(chip.name)),
+                Cell(text=plain(chip.name)),
                 *(_spec_cell(chip.specs[field]) for field in fields[:2]),
                 _memory_cell(study, chip),
                 *(_spec_cell(chip.specs[field]) for field in fields[2:]),
-                Cell(text=_plain(chip.suffix_rule)),
+                Cell(text=plain(chip.suffix_rule)),
             )
             for chip in chips.values()
         ),
@@ -116,7 +115,7 @@ def support_table(chips: Mapping[str, Chip]) -> Table:
             Column(head="Frameworks"),
         ),
         rows=tuple(
-            (Cell(text=_plain(chip.name)), *(_spec_cell(chip.specs[field]) for field in fields))
+            (Cell(text=plain(chip.name)), *(_spec_cell(chip.specs[field]) for field in fields))
             for chip in chips.values()
         ),
         sources=_sources(chips, fields),
@@ -150,8 +149,8 @@ def formats_table(formats: Mapping[str, NumberFormat]) -> Table:
 
 
 def _format_row(found: NumberFormat) -> tuple[Cell, ...]:
-    name = Cell(text=_plain(found.name), bits=found.layout, note=_plain(found.specials))
-    words = (Cell(text=_plain(found.offers)), Cell(text=_plain(found.handle)))
+    name = Cell(text=plain(found.name), bits=found.layout, note=plain(found.specials))
+    words = (Cell(text=plain(found.offers)), Cell(text=plain(found.handle)))
     if found.integer_range is not None:
         low, high = (render(bound, "integer") for bound in found.integer_range)
         span = Cell(
@@ -182,13 +181,13 @@ def _spec_cell(spec: Spec) -> Cell:
     """The value with its source, then every other value with a link to its own, or a remark."""
     also = _also(spec)
     if spec.value is None:
-        reason = " ".join(filter(None, [_plain(spec.reason), also[:1].upper() + also[1:]]))
+        reason = " ".join(filter(None, [plain(spec.reason), also[:1].upper() + also[1:]]))
         return Cell(text="not listed", note=reason)
     return Cell(
-        text=_printed(spec.value),
+        text=printed(spec.value),
         kind="documented",
         href=spec.source.href,
-        note=also or _plain(spec.note),
+        note=also or plain(spec.note),
     )
 
 
@@ -196,32 +195,32 @@ def _also(spec: Spec) -> str:
     """Such as: also 820 GB/s in [JAX table](https://…), whose full title the table lists."""
     others: dict[str, Spec] = {}
     for other in spec.alternatives:
-        text = _printed(other.value)
+        text = printed(other.value)
         if other.value != spec.value:
             others.setdefault(text, other)
     said = [
-        f"{text} in [{_short_name(other.reference.id)}]({other.source.href})"
+        f"{text} in [{short_name(other.reference.id)}]({other.source.href})"
         for text, other in others.items()
     ]
     return f"also {', '.join(said)}" if said else ""
 
 
-def _short_name(reference: str) -> str:
+def short_name(reference: str) -> str:
     """`jax-table` in words."""
     return reference.replace("-", " ").replace("jax", "JAX").replace("xprof", "XProf")
 
 
-def _printed(value: Documented) -> str:
+def printed(value: Documented) -> str:
     if isinstance(value, Quantity):
         return render(value, "documented")
-    return _plain(documented_text(value))
+    return plain(documented_text(value))
 
 
 def _page_cell(chip: Chip) -> Cell:
     page = chip.page
     checked = page.source.checked
     return Cell(
-        text=_plain(page.label),
+        text=plain(page.label),
         href=page.source.href,
         note=f"checked {checked.isoformat()}" if checked else "day of checking not recorded",
     )
@@ -249,6 +248,6 @@ def _sources(chips: Mapping[str, Chip], fields: Iterable[str]) -> tuple[Source, 
     return tuple(dict.fromkeys(cited))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that means itself in Markdown, with its units kept on one line."""
     return re.sub(r"(\d) (?=[A-Za-z]{1,3}\b)", rf"\1{NBSP}", _MARKDOWN.sub(r"\\\1", text))
