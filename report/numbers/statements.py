@@ -6,11 +6,17 @@ format, when the matrix instructions that were read say so. Anything else stops 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from report.errors import ContentFault, did_you_mean
 from report.ladder import RUNGS, Rung, Statement, read_statement
 from report.numbers.lowering import NATIVE
-from report.numbers.values import Values
+
+
+class Records(Protocol):
+    """Finds recorded objects; `report.numbers.values.Values` does."""
+
+    def recorded_object(self, pointer: str) -> tuple[list[str], Mapping[str, object]]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +31,10 @@ class Ground:
     """Matrix instructions by operand type, where they were read."""
 
 
-def hold(words: str, pointer: str, values: Values) -> Ground:
+def hold(words: str, pointer: str, records: Records) -> Ground:
     """The ground under `words`, or ContentFault saying how far the evidence reaches."""
     statement = read_statement(words)
-    ground = stand(pointer, values)
+    ground = stand(pointer, records)
     if ground.rung < statement.least:
         raise ContentFault(
             f"{words!r} needs evidence at the level {statement.least.words}; {pointer} reaches"
@@ -40,9 +46,9 @@ def hold(words: str, pointer: str, values: Values) -> Ground:
     return ground
 
 
-def stand(pointer: str, values: Values) -> Ground:
+def stand(pointer: str, records: Records) -> Ground:
     """How far the evidence at `pointer` reaches, or ContentFault when it has no level."""
-    keys, found = values.recorded_object(pointer)
+    keys, found = records.recorded_object(pointer)
     level = found.get("level")
     requested = found.get("requested")
     if isinstance(level, str) and level in RUNGS:

@@ -12,7 +12,9 @@ from decimal import Decimal
 
 from report.errors import ContentFault, did_you_mean
 from report.exhibit import Kind
+from report.ladder import Rung
 from report.numbers import compiled_pointers
+from report.numbers.statements import hold
 from report.units import Quantity
 
 Number = int | float | Decimal | str | None
@@ -111,6 +113,10 @@ class Values(Mapping[str, Value]):
             section = compiled_pointers.section if self._compiled(record) else _record_section
             return f"records/{record}.html#{section(part, keys)}"
         return f"workings.html#{anchor(pointer)}"
+
+    def hold(self, words: str, pointer: str) -> Rung:
+        """The level on which `words` stand at `pointer`, or ContentFault when they do not."""
+        return hold(words, pointer, self).rung
 
     def recorded_object(self, pointer: str) -> tuple[list[str], Mapping[str, object]]:
         """The keys and the recorded object at `pointer`, or UnknownPointer with near names."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from report.exhibit import Table
+from report.ladder import Rung
 from report.notation import Printable
 from report.pages.anchors import AnchorKind, Anchors
 
@@ -65,6 +66,7 @@ class Lookup(Protocol):
 
     def lookup(self, pointer: str) -> "Known": ...
     def resolve_href(self, pointer: str) -> str: ...
+    def hold(self, words: str, pointer: str) -> Rung: ...
 
 
 class Known(Protocol):

@@ -13,6 +13,7 @@ from markdown_it.tree import SyntaxTreeNode
 from markupsafe import Markup
 
 from report.errors import ContentFault, Fault, did_you_mean
+from report.ladder import NATIVE, calls_it_measured
 from report.pages.anchors import NOUNS, AnchorKind
 from report.pages.code import LANGUAGES, UnknownLanguage, highlight
 from report.pages.desk import Claim, Desk, Heading
@@ -46,6 +47,9 @@ _CHECKPOINT = re.compile(r"(?P<id>[a-z0-9-]+)\s+[—–-]\s+(?P<question>.+)", r
 _CODE_INFO = re.compile(r'(?P<language>[a-z]+)(?:\s*\{title="(?P<title>[^"]*)"\})?')
 _CHOICE = re.compile(r"\([ x]\) +")
 _SILENT_MATH = '<math aria-hidden="true"'
+_FACT = "\ufffc"
+"""Stands for a compiler's fact in the words of a sentence."""
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
 _GLUED = re.compile(r"^[.,;:!?)\]’”]+")
 
 
@@ -62,6 +66,8 @@ class Galley:
     """Terms used on the page: anchor on the glossary page, by term."""
     links: dict[str, str] = field(default_factory=dict)
     """Where each hand-written link stands (`file:line`), by its address."""
+    grounds: set[str] = field(default_factory=set)
+    """Records that statements about arithmetic stand on."""
     exhibits: list[str] = field(default_factory=list)
     """Figures set on the page, in order."""
     notes: int = 0
@@ -361,12 +367,42 @@ class Galley:
         if len(node.content) > MAX_BLOCK_CHARACTERS:
             self.fault(line, f"a paragraph of {len(node.content):,} characters", "break it up")
             return ""
+        if lint:
+            self._check_sentences(node, line)
         parts: list[str] = []
         for child in node.children:
             if child.type == "softbreak":
                 line += 1
             parts.append(self._span(child, line, lint))
         return _glue(parts)
+
+    def _check_sentences(self, node: SyntaxTreeNode, line: int) -> None:
+        """A sentence that shows a compiler's fact must not call it a measurement."""
+        text = "".join(map(self._as_words, _leaves(node)))
+        for sentence in _SENTENCE.split(text):
+            if _FACT in sentence and (word := calls_it_measured(sentence)):
+                self.fault(
+                    line,
+                    f"{word!r} in a sentence that shows a compiler’s fact, which is no measurement",
+                    "say what the compiler does, or give the measured value a sentence of its own",
+                )
+
+    def _as_words(self, node: SyntaxTreeNode) -> str:
+        """A leaf of a paragraph as plain words; a compiler's fact is a mark among them."""
+        if node.type == "softbreak":
+            return " "
+        if node.type != "myst_role":
+            return node.content
+        name, text = str(node.meta["name"]), node.content.strip()
+        if name == "claim":
+            return f"{text.partition(';')[0]} {_FACT}"
+        if name != "value":
+            return text
+        try:
+            value = self.desk.values.lookup(text.partition(";")[0].strip())
+        except ContentFault:  # told when the role is set
+            return ""
+        return _FACT if value.kind == "estimated" else " "
 
     def _span(self, node: SyntaxTreeNode, line: int, lint: bool) -> str:
         match node.type:
@@ -410,6 +446,12 @@ class Galley:
                 f"the number {found[0]!r} is typed",
                 "point at its value: {value}`pointer; format`, or mark it {given}`…`",
             )
+        if lint and (found := NATIVE.search(text)):
+            self.fault(
+                line,
+                f"{found[0]!r} claims arithmetic without evidence",
+                "write {claim}`native FORMAT on TARGET; POINTER`, with a matrix instruction there",
+            )
         return escape(text)
 
     def _math(self, tex: str, line: int, *, display: bool = False) -> str:
@@ -445,6 +487,10 @@ class Galley:
             hint = getattr(error, "hint", "")
             self.fault(line, getattr(error, "summary", str(error)), hint)
             return ""
+
+
+def _leaves(node: SyntaxTreeNode) -> Iterator[SyntaxTreeNode]:
+    return (each for each in node.walk() if not each.children and each is not node)
 
 
 def _is_directive(node: SyntaxTreeNode, name: str) -> bool:

@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from report.errors import did_you_mean
+from report.ladder import Rung
 from report.notation import render
 from report.pages.anchors import relative
 from report.pages.desk import Claim
@@ -21,6 +22,15 @@ KINDS: Mapping[str, str] = {
     "documented": "documented by a dated source",
     "estimated": "estimated, for instance by the compiler",
     "given": "given: chosen for an example",
+}
+
+
+RUNGS: Mapping[Rung, str] = {
+    Rung.REQUESTED: "what the program asks for",
+    Rung.STABLEHLO: "the program as handed to the compiler",
+    Rung.OPTIMIZED_HLO: "the program after the compiler’s own rewriting",
+    Rung.MATRIX_INSTRUCTION: "what the compiler’s schedule gives the matrix unit; nothing was run",
+    Rung.MEASURED_ON_DEVICE: "seen in a profile of the device",
 }
 
 
@@ -64,6 +74,21 @@ def set_value(use: Use) -> str:
     )
 
 
+def set_claim(use: Use) -> str:
+    """`words; POINTER`: a statement about arithmetic, refused unless its evidence bears it."""
+    galley = use.galley
+    words, found, pointer = (part.strip() for part in use.text.partition(";"))
+    if not found or not pointer:
+        raise RoleFault(f"claim {use.text!r} names no evidence", "write {claim}`words; pointer`")
+    rung = galley.desk.values.hold(words, pointer)
+    galley.grounds.add(pointer.partition("#")[0])
+    href = relative(galley.desk.values.resolve_href(pointer), galley.page)
+    return (
+        f'<a class="claim" href="{escape(href)}" title="{escape(pointer)}">{escape(words)}</a>'
+        f' <span class="rung" title="{escape(RUNGS[rung])}">{rung.words}</span>'
+    )
+
+
 def set_given(use: Use) -> str:
     return f'<span class="v given" title="{KINDS["given"]}">{escape(use.text)}</span>'
 
@@ -94,6 +119,7 @@ def set_kbd(use: Use) -> str:
 
 ROLES: Mapping[str, Callable[[Use], str]] = {
     "value": set_value,
+    "claim": set_claim,
     "given": set_given,
     "ref": set_ref,
     "term": set_term,

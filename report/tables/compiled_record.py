@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from report.exhibit import Cell, Column, Table, code, literal
 from report.notation import render
 from report.numbers.lowering import (
+    BATCH_ONE,
     LESSON,
     Compiled,
     Dot,
@@ -14,6 +15,9 @@ from report.numbers.lowering import (
 )
 from report.numbers.precision import Artifact
 from report.tables import compiled as short
+
+IN_PARTS = (LESSON, BATCH_ONE)
+"""Shapes whose products are shown operand by operand; of others only the totals are."""
 
 
 def tables(run: Preflight) -> Iterator[Table]:
@@ -165,7 +169,7 @@ def ledgers(run: Preflight) -> Iterator[Table]:
         rows: list[tuple[Cell, ...]] = []
         ids: list[str] = []
         for ledger in groups[shape]:
-            parts = (*ledger.operands, ledger.output)
+            parts = (*ledger.operands, ledger.output) if shape in IN_PARTS else ()
             rows += [short.ledger_total(ledger), *map(short.ledger_row, parts)]
             ids += [f"ledger-{ledger.id}", *("" for _ in parts)]
         yield Table(
