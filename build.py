@@ -189,9 +189,10 @@ def nothing_changed(arguments: list[str]) -> bool:
 def enter_venv() -> None:
     """Go on in .venv, where the locked libraries are; without it, in a Python that has them."""
     venv = f"{ROOT}/.venv"
+    python = f"{venv}/bin/python"
     inside = os.path.realpath(sys.prefix) == os.path.realpath(venv)
-    if os.path.isfile(f"{venv}/bin/python") and not inside:
-        os.execv(f"{venv}/bin/python", [f"{venv}/bin/python", f"{ROOT}/build.py", *sys.argv[1:]])
+    if not inside and sys.executable != python and os.access(python, os.X_OK):
+        os.execv(python, [python, f"{ROOT}/build.py", *sys.argv[1:]])
     if sys.version_info < (3, 11):
         print("Assay needs Python 3.11 or later. To set it up: make site", file=sys.stderr)
         sys.exit(3)
@@ -214,4 +215,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("Stopped. Nothing is half-written.", file=sys.stderr)
+        sys.exit(130)  # by the shell's convention

@@ -23,9 +23,6 @@ LABS = {"precision_profile": ("platform", "batch", "features", "outputs", "steps
 
 DRAWINGS = (".svg", ".png", ".json", ".csv")
 
-STOPPED = 130
-"""Exit code after Ctrl-C, by the shell's convention."""
-
 OF_THE_DISK = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
     *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
@@ -51,9 +48,6 @@ def answer(arguments: Sequence[str], commands: Sequence[Command]) -> int:
         return command(options, voice)
     except ReportError as refusal:
         return voice.refuse(refusal)
-    except KeyboardInterrupt:
-        voice.note("Stopped. Nothing is half-written.")
-        return STOPPED
     except BrokenPipeError:  # whoever was reading has heard enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -76,7 +70,10 @@ def read_arguments(
     parser = argparse.ArgumentParser(
         prog="python build.py",
         description="Build a site in which every number can be traced to its record.",
-        epilog="Without a command: build. Every command has --help with an example.",
+        epilog="example:\n  python build.py\n\n"
+        "Without a command: build. Every command has --help with an example.\n"
+        "README.md lists the exit codes.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -134,7 +131,7 @@ def _add_options(command: str, add: Callable[..., object]) -> None:
                 help="FILE.svg, .png, .json or .csv",
             )
         case "run":
-            target = f"a lab ({', '.join(LABS)}) or the name of a record"
+            target = f"a lab ({', '.join(LABS)}), its own options following, or a record's name"
             add("target", metavar="LAB_OR_RECORD", help=target)
             add("--run-dir", type=_place, metavar="DIR", help="where a lab writes: a new folder")
         case "record":

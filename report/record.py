@@ -26,6 +26,8 @@ MAX_DEPTH = 16
 MAX_FILE_BYTES = 1 << 30
 MAX_JSON_BYTES = 16 << 20
 MAX_JSON_DEPTH = 32
+MAX_TEXT = 65_536
+"""Characters of one recorded text; a record keeps anything longer in a file of its own."""
 MAX_INTEGER = 2**53 - 1
 """Larger whole numbers change in a browser; a record writes them as text."""
 
@@ -43,6 +45,11 @@ _OPTIONAL = ("trace",)
 
 _LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<path>[^\r]+)")
 _SEGMENT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
+    r"|[\ufdd0-\ufdef\ufffe\uffff]"
+)
+"""Controls, which abort a chart's renderer or reorder the text around them, and no characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,8 +213,10 @@ class _Reading:
     def completeness(self, manifest: Mapping[str, str]) -> None:
         """A run that failed, or that never wrote one of its documents, is no evidence."""
         if "failure.json" in self.kept:
-            failure = self.document("failure.json", "assay/failure/1") or {}
-            found = f"a run that failed at {failure.get('stage')}: {failure.get('message')}"
+            failure = self.document("failure.json", "assay/failure/1")
+            found = "a run that failed"
+            if failure:
+                found += f" at {failure.get('stage')}: {failure.get('message')}"
             self.fault("failure.json", found, "a run that finished")
             return
         for name, (path, _) in _DOCUMENTS.items():
@@ -345,10 +354,18 @@ def _trouble_in(value: Any) -> str | None:
             waiting += [(part, depth + 1) for part in (*item, *item.values())]
         elif isinstance(item, list):
             waiting += [(part, depth + 1) for part in item]
-        elif isinstance(item, str) and not item.isascii() and _has_surrogate(item):
-            return "half of a surrogate pair, which is no character"
+        elif isinstance(item, str) and (trouble := _trouble_in_text(item)):
+            return trouble
     return None
 
 
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+def _trouble_in_text(text: str) -> str | None:
+    if len(text) > MAX_TEXT:
+        return f"a text of {len(text):,} characters; at most {MAX_TEXT:,}"
+    if text.isprintable():
+        return None
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return "half of a surrogate pair, which is no character"
+    if found := _UNPRINTABLE.search(text):
+        return f"the character U+{ord(found[0]):04X} in a text, which no page can print"
+    return None

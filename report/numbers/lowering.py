@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from report.evidence import Evidence
 from report.ladder import RUNGS, Rung
-from report.numbers.precision import Artifact, CompilerMemory, Scope
+from report.numbers.precision import Artifact, CompilerMemory, Scope, recorded_at
 from report.numbers.reading import Fields
 from report.source import Source
 
@@ -343,6 +343,9 @@ class Preflight:
     """The user's program by reference; empty for the lesson's record."""
     compiler: str
     """The version of the TPU compiler; empty when none was needed."""
+    recorded_at: str
+    """UTC, such as 2026-11-30T01:02:03Z."""
+    jax: str
     targets: Mapping[str, Target]
     policies: Mapping[str, Policy]
     programs: Mapping[str, Program]
@@ -374,6 +377,10 @@ def read_preflight(evidence: Evidence) -> Preflight:
     report = Fields(record.report, f"{record.name}/report.json")
     request, compiler = report.within("request"), report.within("compiler")
     libtpu = compiler.optional_within("libtpu")
+    environment = Fields(
+        record.environment, f"{record.name}/environment.json", faults=report.faults
+    )
+    config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
     files = {file.path: file.sha256 for file in record.files}
     scope = report.within("scope")
     instructions = _part(report, "instructions")
@@ -387,12 +394,14 @@ def read_preflight(evidence: Evidence) -> Preflight:
         ),
         level=evidence.level,
         scope=Scope(
-            platform=scope.text("platform"),
+            platform=scope.name("platform"),
             statement=STATEMENT if scope.text("statement") else "",
             single_device=scope.flag("single_device"),
         ),
         program=request.optional_text("program"),
-        compiler=libtpu.text("installed") if libtpu else "",
+        compiler=libtpu.name("installed") if libtpu else "",
+        recorded_at=recorded_at(environment),
+        jax=environment.within("versions").name("jax"),
         targets={
             slug: _target(fields, slug)
             for slug, fields in _in_order(report.within("targets"), GENERATIONS)
@@ -408,8 +417,9 @@ def read_preflight(evidence: Evidence) -> Preflight:
     )
     if report.text("schema") != SCHEMA:
         report.fault("schema", f"{report.found.get('schema')!r:.60}", repr(SCHEMA))
-    if run.scope.platform != "compiler":
-        scope.fault("platform", f"{run.scope.platform!r:.60}", "'compiler': nothing was run")
+    scope.agree("platform", "compiler", "since nothing was run")
+    config.agree("lab", report.name("lab"), "as in report.json")
+    environment.texts("redacted")
     report.finish(record.name, lab="preflight")
     return run
 
@@ -440,9 +450,9 @@ def _target(fields: Fields, slug: str) -> Target:
     memory = fields.optional_within("usable_memory")
     return Target(
         slug=slug,
-        generation=fields.text("generation"),
-        topology=fields.text("topology"),
-        device_kind=fields.text("device_kind"),
+        generation=fields.name("generation"),
+        topology=fields.name("topology"),
+        device_kind=fields.name("device_kind"),
         chips=fields.count("chips"),
         devices=fields.count("devices"),
         usable_memory=_size(memory) if memory else None,
@@ -452,14 +462,14 @@ def _target(fields: Fields, slug: str) -> Target:
 
 
 def _size(fields: Fields) -> Size:
-    return Size(as_printed=fields.text("as_printed"), bytes=fields.count("bytes"))
+    return Size(as_printed=fields.name("as_printed"), bytes=fields.count("bytes"))
 
 
 def _policy(fields: Fields, name: str) -> Policy:
     return Policy(
         name=name,
-        lhs=fields.text("lhs"),
-        rhs=fields.text("rhs"),
+        lhs=fields.name("lhs"),
+        rhs=fields.name("rhs"),
         accumulator=fields.optional_text("accumulator"),
         precision=fields.optional_text("precision"),
         scaled=fields.flag("scaled"),
@@ -480,9 +490,9 @@ def _program(fields: Fields, id_: str, files: Mapping[str, str]) -> Program:
     by_policy = "policy" in fields.found
     return Program(
         id=id_,
-        policy=fields.text("policy") if by_policy else "",
+        policy=fields.name("policy") if by_policy else "",
         shape="x".join(map(str, fields.counts("shape"))) if by_policy else "",
-        reference="" if by_policy else fields.text("reference"),
+        reference="" if by_policy else fields.name("reference"),
         requested=_reading(requested) if requested else None,
         targets={
             target: _compiled(entry, files)
@@ -568,13 +578,13 @@ def _reading(fields: Fields) -> Reading:
 def _dot(fields: Fields) -> Dot:
     dot = Dot(
         computation=fields.text("computation"),
-        opcode=fields.text("opcode"),
-        lhs=fields.text("lhs"),
-        rhs=fields.text("rhs"),
+        opcode=fields.name("opcode"),
+        lhs=fields.name("lhs"),
+        rhs=fields.name("rhs"),
         operands=fields.texts("operands"),
         stored=fields.texts("stored"),
-        accumulator=fields.text("accumulator"),
-        output=fields.text("output"),
+        accumulator=fields.name("accumulator"),
+        output=fields.name("output"),
         flop=fields.optional_count("flop"),
         wraps=fields.flag("wraps"),
     )
@@ -589,7 +599,7 @@ def _converts(fields: Fields, key: str) -> tuple[Convert, ...]:
     counts: Counter[tuple[str, str]] = Counter()
     elements: Counter[tuple[str, str]] = Counter()
     for each in fields.objects(key):
-        types = (each.text("from"), each.text("to"))
+        types = (each.name("from"), each.name("to"))
         counts[types] += each.count("count")
         elements[types] += each.count("elements") * each.count("count")
     return tuple(
@@ -601,7 +611,7 @@ def _converts(fields: Fields, key: str) -> tuple[Convert, ...]:
 def _operands(fields: Fields, key: str) -> tuple[Operand, ...]:
     return tuple(
         Operand(
-            shape=each.text("shape"),
+            shape=each.name("shape"),
             elements=each.count("elements"),
             ideal_bytes=each.count("ideal_bytes"),
             tiled_bytes=each.optional_count("tiled_bytes"),
@@ -661,7 +671,7 @@ def _schedule(fields: Fields) -> Schedule:
             "level", f"{fields.found.get('level')!r:.40}", "matrix-instruction, if counted"
         )
     return Schedule(
-        compiler=fields.text("compiler"),
+        compiler=fields.name("compiler"),
         message=fields.text("message") if fields.has("message") else "",
         rung=rung,
         counts=counts,
@@ -693,7 +703,7 @@ def _ledger(fields: Fields, id_: str) -> Ledger:
 def _ledger_row(fields: Fields, operand: str) -> LedgerRow:
     row = LedgerRow(
         operand=operand,
-        dtype=fields.text("dtype"),
+        dtype=fields.name("dtype"),
         shape=fields.counts("shape"),
         elements=fields.count("elements"),
         ideal_bits=fields.count("ideal_bits"),

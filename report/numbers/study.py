@@ -10,9 +10,9 @@ from fractions import Fraction
 from hashlib import sha256
 
 from report.content import Content
-from report.errors import ContentFault, EvidenceMismatch, Fault, raise_if_any
+from report.errors import ContentFault, EvidenceMismatch
 from report.evidence import Evidence
-from report.numbers import lowering, precision
+from report.numbers import lowering
 from report.numbers.ceilings import Verdict, judge
 from report.numbers.lowering import Preflight, read_preflight
 from report.numbers.precision import PrecisionRun, read_precision
@@ -81,9 +81,7 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
 
     memory = work_out_memory(model, content.chips, content.formats, note)
     cache = work_out_cache(model, note)
-    preflights = {
-        name: read_preflight(found) for name, found in _of(evidence, lowering.SCHEMA).items()
-    }
+    runs, traces, preflights = _read(evidence)
     preflight = _lessons_own(preflights)
     ceilings = judge(content.chips, preflight)
     roofline = work_out_roofline(model, content.chips, ceilings, note)
@@ -91,10 +89,6 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
     work_out_tiny_row(note)
     work_out_integer_range(note)
 
-    runs = {name: read_precision(found) for name, found in _of(evidence, precision.SCHEMA).items()}
-    traces = {
-        name: trace for name, found in sorted(evidence.items()) if (trace := read_trace(found))
-    }
     for run in runs.values():
         work_out_precision(run, note)
     for name, trace in traces.items():
@@ -123,27 +117,34 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
     )
 
 
-def _of(evidence: Mapping[str, Evidence], schema: str) -> dict[str, Evidence]:
-    """The records of one kind of lab, by name; EvidenceMismatch for those of none."""
-    known = (precision.SCHEMA, lowering.SCHEMA)
-    raise_if_any(
-        EvidenceMismatch,
-        "Records of a lab that this report does not know:",
-        [
-            Fault(
-                where=f"{name}/report.json schema",
-                found=f"{found.record.report.get('schema')!r:.60}",
-                expected=" or ".join(known),
-            )
-            for name, found in sorted(evidence.items())
-            if found.record.report.get("schema") not in known
-        ],
-    )
-    return {
-        name: found
-        for name, found in sorted(evidence.items())
-        if found.record.report["schema"] == schema
-    }
+def _read(
+    evidence: Mapping[str, Evidence],
+) -> tuple[dict[str, PrecisionRun], dict[str, TraceSummary], dict[str, Preflight]]:
+    """Every run, capture and preflight, by record, or one refusal with the faults of all."""
+    runs: dict[str, PrecisionRun] = {}
+    traces: dict[str, TraceSummary] = {}
+    preflights: dict[str, Preflight] = {}
+    refusals: list[EvidenceMismatch] = []
+    for name, found in sorted(evidence.items()):
+        try:
+            if found.record.report.get("schema") == lowering.SCHEMA:
+                preflights[name] = read_preflight(found)
+            else:
+                runs[name] = read_precision(found)
+        except EvidenceMismatch as refusal:
+            refusals.append(refusal)
+        try:
+            if trace := read_trace(found):
+                traces[name] = trace
+        except EvidenceMismatch as refusal:
+            refusals.append(refusal)
+    if refusals:
+        raise EvidenceMismatch(
+            " ".join(dict.fromkeys(refusal.summary for refusal in refusals)),
+            [fault for refusal in refusals for fault in refusal.faults],
+            hint=refusals[0].hint,
+        )
+    return runs, traces, preflights
 
 
 def _lessons_own(preflights: Mapping[str, Preflight]) -> Preflight | None:

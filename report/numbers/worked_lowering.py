@@ -53,7 +53,8 @@ def _fits(run: Preflight, program: str, base: str, note: Workings) -> None:
         return
     here = f"{run.name}#/fits/{program}"
     for target, fit in study.targets.items():
-        if fit.largest is None or fit.memory is None:
+        peak = fit.memory.peak if fit.memory else None
+        if fit.largest is None or peak is None:
             continue
         formula = note.derive(
             f"{base}/fits/{program}/{target}/formula",
@@ -65,7 +66,7 @@ def _fits(run: Preflight, program: str, base: str, note: Workings) -> None:
         )
         note.derive(
             f"{base}/fits/{program}/{target}/above_formula",
-            fit.memory.peak - fit.largest * study.formula_bytes_per_batch,
+            peak - fit.largest * study.formula_bytes_per_batch,
             r"M_{\mathrm{peak}} - M_{\mathrm{formula}}",
             f"{here}/targets/{target}/memory_bytes/peak",
             formula,

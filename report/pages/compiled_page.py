@@ -47,8 +47,8 @@ def set_compiled(
         facts=(
             ("Targets", literal(", ".join(run.targets) or "the CPU")),
             ("Compiler", literal(f"libtpu {run.compiler}" if run.compiler else "XLA, for the CPU")),
-            ("Recorded", literal(str(record.environment["recorded_at"]))),
-            ("JAX", literal(str(record.environment["versions"]["jax"]))),
+            ("Recorded", literal(run.recorded_at)),
+            ("JAX", literal(run.jax)),
             ("Evidence", level_in_words(evidence)),
             ("Files", f"{len(record.files)}"),
         ),

@@ -4,13 +4,14 @@ Also what the pages of all records share; `compiled_page` has the other kind of 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from report import exhibit
 from report.evidence import Evidence
 from report.exhibit import Cell, Column, Kind, Scalar, Table, literal
 from report.notation import render
-from report.numbers.precision import Artifact, Result
+from report.numbers.precision import CASES, Artifact, Result
 from report.numbers.study import Study
 from report.pages.anchors import relative
 from report.pages.desk import Heading
@@ -42,9 +43,9 @@ def set_record(
             " what was asked, where it ran, what came out, and every file."
         ),
         facts=(
-            ("Device", literal(device_of(record))),
-            ("Recorded", literal(str(record.environment["recorded_at"]))),
-            ("JAX", literal(str(record.environment["versions"]["jax"]))),
+            ("Device", literal(run.setting.device_kind)),
+            ("Recorded", literal(run.setting.recorded_at)),
+            ("JAX", literal(run.setting.jax)),
             ("Evidence", level_in_words(evidence)),
             ("Files", f"{len(record.files)}"),
         ),
@@ -72,7 +73,7 @@ def set_record(
             "inputs",
             "Operands and reference",
             "Case|X|W|SHA-256 of both|>Norm of the FP64 reference",
-            [inputs(case, record.report) for case in record.report["inputs"]],
+            [inputs(case, record.report) for case in CASES],
         ),
         "errors": table(
             "errors",
@@ -246,7 +247,7 @@ def memory(result: Result) -> tuple[Cell, ...]:
             for count in (stored.values, stored.scales, stored.total)
         ),
         *(
-            shown(render(count, "bytes"), "estimated")
+            shown(render(count, "bytes", reason="this compiler does not tell"), "estimated")
             for count in (account.argument, account.output, account.temporary, account.peak)
         ),
     )
@@ -280,15 +281,21 @@ def programs(results: Sequence[Result], record: Record, page: str) -> Iterator[C
 
 def program_text(name: str, artifact: Artifact, record: Record, page: str) -> Context:
     """One text of a program, with its words when they are not too many."""
-    text = (record.folder / artifact.path).read_text("utf-8")
     return {
         "name": name,
         "href": relative(f"records/{record.name}/{artifact.path}", page),
         "path": artifact.path,
         "digest": artifact.sha256[:12],
         "sha256": artifact.sha256,
-        "text": text if len(text) <= MAX_TEXT else "",
+        "text": listing(record.folder / artifact.path),
     }
+
+
+def listing(path: Path) -> str:
+    """A program's text, or nothing when it is too long, or holds what a page cannot print."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    plain = all(line.isprintable() for line in text.replace("\t", " ").split("\n"))
+    return text if plain and len(text) <= MAX_TEXT else ""
 
 
 def trace(record: Record, table: Any) -> Context | None:
@@ -324,19 +331,21 @@ def file_row(record: Record, path: str, count: int, digest: str) -> tuple[Cell, 
 def record_summary(press: Press, name: str, page: str) -> Context:
     """One line of the list of records."""
     record = press.evidence[name].record
-    run = press.study.precision.get(name)
-    compiled = press.study.preflights.get(name)
-    request = run.request if run else None
+    if run := press.study.precision.get(name):
+        request = run.request
+        device = run.setting.device_kind
+        shape = f"{request.batch} × {request.features} × {request.outputs}"
+        recorded = run.setting.recorded_at
+    else:
+        compiled = press.study.preflights[name]
+        device, shape = "no device", f"{len(compiled.programs)} programs compiled"
+        recorded = compiled.recorded_at
     return {
         "name": name,
         "href": relative(f"records/{name}.html", page),
-        "device": device_of(record) if run else "no device",
-        "shape": f"{request.batch} × {request.features} × {request.outputs}"
-        if request
-        else f"{len(compiled.programs)} programs compiled"
-        if compiled
-        else "",
-        "recorded": str(record.environment["recorded_at"])[:10],
+        "device": device,
+        "shape": shape,
+        "recorded": recorded[:10],
         "level": press.evidence[name].level,
         "files": len(record.files),
         "digest": record.manifest_sha256[:12],
@@ -344,12 +353,8 @@ def record_summary(press: Press, name: str, page: str) -> Context:
     }
 
 
-def device_of(record: Record) -> str:
-    return str(record.environment["devices"]["used"]["kind"])
-
-
-def made_on(study: Study, evidence: Evidence) -> str:
+def made_on(study: Study, record: str) -> str:
     """How a record's numbers came to be, for the foot of a figure."""
-    if evidence.record.name in study.preflights:
+    if record in study.preflights:
         return "compiled on a CPU, with nothing run"
-    return f"measured on {device_of(evidence.record)}"
+    return f"measured on {study.precision[record].setting.device_kind}"

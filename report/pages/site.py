@@ -64,7 +64,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     shelf = Shelf(
         figures=figures,
         tables=tables,
-        made={name: made_on(study, proof) for name, proof in evidence.items()},
+        made={name: made_on(study, name) for name in evidence},
         pieces=pieces,
     )
     anchors = Anchors()
