@@ -44,6 +44,9 @@ FIGURES = (
     Entry(name="error-by-policy", module="error", needs=("featured", "formats")),
     Entry(name="quantization-step", module="step", needs=("quantization_step",)),
     Entry(name="bytes-by-policy", module="bytes", needs=("featured",)),
+    Entry(name="instruction-matrix", module="instructions", needs=("preflight",)),
+    Entry(name="padding-staircase", module="staircase", needs=("preflight",)),
+    Entry(name="what-fits", module="fits", needs=("preflight",)),
     Entry(name="roofline", module="roofline", needs=("roofline",)),
 )
 """In the order in which the lesson shows them."""

@@ -367,6 +367,12 @@ class Preflight:
         """Policy by target at the square shape: the matrix-instruction table."""
         return self.schedules.get(SQUARE, {})
 
+    @property
+    def complete(self) -> bool:
+        """Whether it holds all that the lesson shows, for at least one generation."""
+        fits = [fit.largest for study in self.fits.values() for fit in study.targets.values()]
+        return bool(self.matrix and self.staircase and self.staircase.sizes and any(fits))
+
     def schedule(self, policy: str, target: str, shape: str = SQUARE) -> Schedule | None:
         return self.schedules.get(shape, {}).get(policy, {}).get(target)
 

@@ -148,8 +148,8 @@ def _read(
 
 
 def _lessons_own(preflights: Mapping[str, Preflight]) -> Preflight | None:
-    """The record of the lesson's products: the featured name, or the first that has them."""
-    own = [run for run in preflights.values() if not run.program]
+    """The record of the lesson's products: the featured name, or the first that has them all."""
+    own = [run for run in preflights.values() if run.complete]
     return next((run for run in own if run.name == PREFLIGHT), next(iter(own), None))
 
 

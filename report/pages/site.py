@@ -25,6 +25,9 @@ from report.pages.front_page import set_index
 from report.pages.links import check_links
 from report.pages.live import specifications
 from report.pages.manuscript import Manuscript, read
+from report.pages.preflight_page import PATH as PREFLIGHT
+from report.pages.preflight_page import TITLE as PREFLIGHT_TITLE
+from report.pages.preflight_page import add_preflight_anchors, set_preflight
 from report.pages.press import Press, Store, environment, term_anchor
 from report.pages.record_page import made_on
 from report.pages.reference import (
@@ -71,6 +74,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     lessons = [(lesson, survey(lesson, "lessons", anchors)) for lesson in content.lessons]
     decisions = [(note, survey(note, "decisions", anchors)) for note in content.decisions]
     add_fixed_anchors(content, evidence, figures, anchors)
+    add_preflight_anchors({"fig": list(figures), "tab": list(tables)}, anchors)
     desk = Desk(
         anchors=anchors,
         values=study.values,
@@ -99,6 +103,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
         "formats.html",
         "Worked out from their bits, and compared with what their documentation prints.",
     )
+    set_preflight(press)
     set_records(press)
     for report in content.reports.values():
         set_report(press, report, dict(figures))
@@ -161,7 +166,7 @@ def add_fixed_anchors(
     anchors: Anchors,
 ) -> None:
     """Pages that are not documents, and the exhibits that stand on them."""
-    pages = dict(TITLES)
+    pages = dict(TITLES) | {PREFLIGHT.removesuffix(".html"): PREFLIGHT_TITLE}
     pages |= {f"records/{name}": name for name in evidence}
     pages |= {f"reports/{report.slug}": report.title for report in content.reports.values()}
     for name, title in pages.items():
@@ -184,7 +189,8 @@ def add_fixed_anchors(
 
 def navigation(content: Content) -> list[tuple[str, str]]:
     nav = [("Lesson", f"lessons/{lesson.slug}.html") for lesson in content.lessons[:1]]
-    nav += [("Chips", "chips.html"), ("Formats", "formats.html"), ("Records", "records.html")]
+    nav += [("Chips", "chips.html"), ("Formats", "formats.html"), ("Preflight", PREFLIGHT)]
+    nav += [("Records", "records.html")]
     nav += [("Report", path_of(report)) for report in list(content.reports.values())[:1]]
     return [*nav, ("Glossary", "glossary.html"), ("Search", "search.html")]
 
