@@ -163,6 +163,23 @@ def record(options: Namespace, voice: Voice) -> int:
     return 0
 
 
+def preflight(options: Namespace, voice: Voice) -> int:
+    """Ask compilers what they make of a program of yours, with no TPU."""
+    from report.archive import runs
+    from report.command_line import compiling
+
+    folder = options.run_dir or runs.next_folder("preflight")
+    code = runs.measure("preflight", compiling(options), folder)
+    if code in (0, 4):  # refused by every compiler is an answer too
+        voice.result(f"To keep it, with a page: python build.py record {folder} --as NAME")
+    return code
+
+
+def fits(options: Namespace, voice: Voice) -> int:
+    """Find the largest batch of a program of yours that compiles, target by target."""
+    return preflight(options, voice)
+
+
 def nothing_changed(arguments: list[str]) -> bool:
     """Whether the site that is asked for is there, made from just these inputs; says so.
 
@@ -211,7 +228,7 @@ def main() -> int:
     enter_venv()
     from report.command_line import answer
 
-    return answer(arguments, (build, check, figure, run, record))
+    return answer(arguments, (build, check, figure, run, record, preflight, fits))
 
 
 if __name__ == "__main__":

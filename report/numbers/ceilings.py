@@ -7,7 +7,7 @@ only where both speak of one format; otherwise it is greyed, with the reason in 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from report.numbers.lowering import NATIVE, Preflight, Schedule
+from report.numbers.lowering import FLOAT_PATH, NATIVE, Preflight, Schedule
 from report.specs import Chip, Spec
 
 FORMATS: Mapping[str, tuple[str, str]] = {
@@ -32,6 +32,8 @@ class Verdict:
     pointer: str
     """Where those stand in the record; empty when none were read."""
     solid: bool
+    refuted: bool
+    """The instructions that were read multiply another format, by what is known of them."""
     reason: str
     """Why it is not solid; empty when it is."""
 
@@ -64,6 +66,7 @@ def _verdict(chip: Chip, format_: str, documented: Spec, run: Preflight | None) 
         if run and read
         else "",
         solid=solid,
+        refuted=schedule is not None and schedule.multiplies_other_than(format_),
         reason="" if solid else _reason(format_, documented, schedule),
     )
 
@@ -81,11 +84,11 @@ def _reason(format_: str, documented: Spec, schedule: Schedule | None) -> str:
         found = f"no matrix instruction was read for {name}"
     elif schedule.multiplies(format_):
         found = ""
+    elif schedule.families == {FLOAT_PATH} and format_ == "bf16":
+        found = f"the compiler names its float path for {name}, and not what that path multiplies"
     else:
         found = f"the compiler gives the matrix unit {_in_words(schedule)} for {name}"
-    elsewhere = any(spec.quantity for spec in documented.alternatives)
-    missing = "no rate is documented" if not elsewhere else "only developers’ tables give a rate"
-    parts = [missing if documented.quantity is None else "", found]
+    parts = ["the official page gives no rate" if documented.quantity is None else "", found]
     told = ", and ".join(part for part in parts if part)
     return f"{told[:1].upper()}{told[1:]}."
 

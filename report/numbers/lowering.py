@@ -66,6 +66,9 @@ BF16. A format with none has no instruction that is known to us.
 STATEMENT = "Compiler facts for TPU targets, made on a CPU. Nothing ran on a TPU."
 """What must stand above every number of a preflight."""
 
+FLOAT_PATH = "f32"
+"""A matrix unit's path for floats, which multiplies narrower than FP32; how, it does not say."""
+
 _STATUS = ("compiled", "refused", "not lowered", "aborted", "stopped")
 
 
@@ -249,6 +252,14 @@ class Schedule:
     def multiplies(self, format: str) -> bool:
         """Whether every matrix instruction takes `format` as itself, and there is one."""
         return bool(self.families) and self.families <= NATIVE[format]
+
+    def multiplies_other_than(self, format: str) -> bool:
+        """Whether no matrix instruction takes `format` as itself, as far as they say.
+
+        The float path does not say what it multiplies, so it may be BF16, but no integer or FP8.
+        """
+        unclear = {"unrecognized", *({FLOAT_PATH} if format == "bf16" else ())}
+        return bool(self.families) and not (unclear | NATIVE[format]) & self.families
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from report.errors import ContentFault, did_you_mean
 from report.ladder import RUNGS, Rung, Statement, read_statement
-from report.numbers.lowering import NATIVE
+from report.numbers.lowering import FLOAT_PATH, NATIVE
 
 
 class Records(Protocol):
@@ -95,7 +95,8 @@ def _hold_arithmetic(statement: Statement, ground: Ground) -> None:
     if not statement.format:
         stands = not found
     elif statement.denies:
-        stands = "unrecognized" not in found and not natives & found.keys()
+        unclear = {"unrecognized", *({FLOAT_PATH} if statement.format == "bf16" else ())}
+        stands = not (unclear | natives) & found.keys()
     else:
         stands = bool(found) and found.keys() <= natives
     if not stands:

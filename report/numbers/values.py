@@ -104,6 +104,10 @@ class Values(Mapping[str, Value]):
     def resolve_href(self, pointer: str) -> str:
         """The place on the site, relative to its root, where the value at `pointer` is shown."""
         self.lookup(pointer)
+        return self.place_of(pointer)
+
+    def place_of(self, pointer: str) -> str:
+        """The same for whatever stands at `pointer`, one value or several."""
         document, _, path = pointer.partition("#/")
         keys = path.split("/")
         if document in {"chips", "formats"}:

@@ -1,15 +1,17 @@
 """The page that makes a preflight readable: the ladder, the exhibits, and how to make your own."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from markupsafe import Markup
 
 from report.exhibit import literal
 from report.ladder import Rung
+from report.numbers.ceilings import FORMATS
 from report.pages.anchors import NOUNS, Anchor, AnchorKind, Anchors
 from report.pages.code import highlight
 from report.pages.desk import Heading
 from report.pages.press import Page, Press
+from report.pages.prose import Galley
 from report.pages.roles import RUNGS
 
 PATH = "preflight.html"
@@ -77,6 +79,26 @@ def add_preflight_anchors(press_names: Mapping[AnchorKind, list[str]], anchors: 
             )
 
 
+def conflicts(press: Press, galley: Galley) -> Iterator[Markup]:
+    """Each documented rate whose format the compiler does not multiply, both with sources."""
+    for verdict in press.study.ceilings:
+        if verdict.solid or verdict.documented.quantity is None or not verdict.refuted:
+            continue
+        name, spec = FORMATS[verdict.format]
+        chip = press.content.chips[verdict.chip]
+        yield Markup(
+            galley.inline(
+                f"**{name} on {chip.name}.** Documented: {{value}}`chips#/{verdict.chip}/{spec};"
+                f" documented` ([{verdict.documented.reference.label}]"
+                f"({verdict.documented.source.href})). Compiled:"
+                f" {{claim}}`no native {verdict.format} on {verdict.chip}; {verdict.pointer}`."
+                f" {verdict.reason}",
+                f"page {PATH}",
+                lint=False,
+            )
+        )
+
+
 def set_preflight(press: Press) -> None:
     """Set `preflight.html`, with its exhibits when there is a record."""
     run = press.study.preflight
@@ -130,6 +152,7 @@ def set_preflight(press: Press) -> None:
             }
             for rung in Rung
         ],
+        conflicts=list(conflicts(press, galley)),
         exhibits=shown,
         record={"name": run.name, "href": f"records/{run.name}.html"} if run else None,
         program=Markup(highlight(PROGRAM, "python")),

@@ -82,7 +82,7 @@ def set_claim(use: Use) -> str:
         raise RoleFault(f"claim {use.text!r} names no evidence", "write {claim}`words; pointer`")
     rung = galley.desk.values.hold(words, pointer)
     galley.grounds.add(pointer.partition("#")[0])
-    href = relative(galley.desk.values.resolve_href(pointer), galley.page)
+    href = relative(galley.desk.values.place_of(pointer), galley.page)
     return (
         f'<a class="claim" href="{escape(href)}" title="{escape(pointer)}">{escape(words)}</a>'
         f' <span class="rung" title="{escape(RUNGS[rung])}">{rung.words}</span>'

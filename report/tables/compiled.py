@@ -85,7 +85,7 @@ def schedule_cell(run: Preflight, shape: str, policy: str, target: str) -> Cell:
 
 def counts_text(schedule: Schedule) -> str:
     if schedule.counts == {}:
-        return "no matrix instruction"
+        return "none"
     return literal(shown(schedule))
 
 
@@ -95,7 +95,9 @@ def level_note(schedule: Schedule) -> str:
         return literal(f"no level: {schedule.reason or 'no schedule was written'}")
     ended = "" if schedule.compiler == "compiled" else f"; the compiler then {schedule.compiler}"
     unknown = ", ".join(schedule.unrecognized)
-    return literal(schedule.rung.words + ended + (f"; unrecognized: {unknown}" if unknown else ""))
+    return literal(
+        f"level: {schedule.rung.words}" + ended + (f"; unrecognized: {unknown}" if unknown else "")
+    )
 
 
 def ceilings_table(
@@ -172,8 +174,8 @@ def small_batch_table(run: Preflight) -> Table:
         name="small-batches",
         title="Matrix instructions when there are few rows",
         caption=(
-            "Rows × contraction × columns stand under each policy. Where a dot has no matrix "
-            f"instruction, the compiler has spread it over other units. {STATIC}"
+            "Rows × contraction × columns stand under each policy. Where there is none, the "
+            f"product uses no matrix instruction at all. {STATIC}"
         ),
         columns=(
             Column(head="Operands, and shape"),
