@@ -215,7 +215,7 @@ def _chart(run: Preflight, *, narrow: bool) -> alt.LayerChart:
         layers.append(chosen.mark_rect(fill=ink).encode(x=x, x2="x2:Q", y=y, y2="y2:Q"))
     hollow = boxes.transform_filter("datum.ink=='none'")
     layers.append(
-        hollow.mark_rect(stroke=theme.RULE, strokeWidth=1, fillOpacity=0).encode(
+        hollow.mark_rect(filled=False, stroke=theme.RULE, strokeWidth=1).encode(
             x=x, x2="x2:Q", y=y, y2="y2:Q"
         )
     )

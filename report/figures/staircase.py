@@ -223,7 +223,7 @@ def _chart(points: list[Point], *, narrow: bool) -> alt.LayerChart:
                 ideals.append(place(point.size, point.ideal) | key)
     legend = [
         {
-            "x": 6 + at * (84 if narrow else 90),
+            "x": 6 + at * (76 if narrow else 90),
             "y": 6.0,
             "text": POLICIES[policy].partition(",")[0],
             "policy": policy,
@@ -263,7 +263,7 @@ def _chart(points: list[Point], *, narrow: bool) -> alt.LayerChart:
         )
     dotted = "dotted: packed" if narrow else "dotted: packed, without padding"
     layers.append(
-        alt.Chart(theme.rows([{"x": 6 + 3 * (84 if narrow else 90), "y": 6.0, "text": dotted}]))
+        alt.Chart(theme.rows([{"x": 6 + 3 * (76 if narrow else 90), "y": 6.0, "text": dotted}]))
         .mark_text(fontSize=12.5, color=theme.INK2)
         .encode(x=x, y=y, text="text:N")
     )

@@ -401,7 +401,7 @@ def read_preflight(evidence: Evidence) -> Preflight:
     files = {file.path: file.sha256 for file in record.files}
     scope = report.within("scope")
     instructions = _part(report, "instructions")
-    staircase = _part(report, "staircase")
+    staircase, steps = _part(report, "staircase"), _part(report, "steps")
     run = Preflight(
         name=record.name,
         source=Source(
@@ -424,21 +424,33 @@ def read_preflight(evidence: Evidence) -> Preflight:
             for slug, fields in _in_order(report.within("targets"), GENERATIONS)
         },
         policies={name: _policy(fields, name) for name, fields in _entries(report, "policies")},
-        programs=_programs(report, "programs", files),
+        programs=_programs(report.within("programs"), files),
         ledgers={id_: _ledger(fields, id_) for id_, fields in _entries(report, "ledger")},
         families=_families(instructions),
         schedules=_schedules(instructions),
         staircase=_staircase(staircase) if staircase else None,
-        steps=_programs(report, "steps", files),
+        steps=_programs(steps, files) if steps else {},
         fits={name: _fits(fields, name) for name, fields in _entries(report, "fits")},
     )
     if report.text("schema") != SCHEMA:
         report.fault("schema", f"{report.found.get('schema')!r:.60}", repr(SCHEMA))
     scope.agree("platform", "compiler", "since nothing was run")
+    _agree_with_request(request, config.within("options"))
     config.agree("lab", report.name("lab"), "as in report.json")
     environment.texts("redacted")
     report.finish(record.name, lab="preflight")
     return run
+
+
+def _agree_with_request(request: Fields, options: Fields) -> None:
+    """What was asked for is well formed, and config.json asks for the same."""
+    request.texts("targets")
+    request.optional_count("batch")
+    request.count("up_to")
+    request.flag("schedule")
+    request.number("limit_s")
+    for key, value in request.found.items():
+        options.agree(key, value, "as in report.json")
 
 
 def _part(report: Fields, key: str) -> Fields | None:
@@ -493,10 +505,10 @@ def _policy(fields: Fields, name: str) -> Policy:
     )
 
 
-def _programs(report: Fields, key: str, files: Mapping[str, str]) -> dict[str, Program]:
+def _programs(part: Fields, files: Mapping[str, str]) -> dict[str, Program]:
     """Programs by id: those of a policy in the order of policies, the lesson's shape first."""
     shapes = (LESSON, BATCH_ONE, SMALL_BATCH, SQUARE)
-    programs = [_program(fields, id_, files) for id_, fields in _entries(report, key)]
+    programs = [_program(fields, id_, files) for id_, fields in _in_order(part, tuple(POLICIES))]
     known = {shape: at for at, shape in enumerate(shapes)}
     programs.sort(key=lambda program: known.get(program.shape, len(known)))
     return {program.id: program for program in programs}

@@ -91,7 +91,8 @@ def with_lesson(parts, text: str):
 
 
 def test_the_pages_a_reader_expects_are_there(pages, parts):
-    wanted = {"index", "chips", "formats", "records", "glossary", "workings", "downloads", "search"}
+    wanted = {"index", "chips", "formats", "preflight", "records", "glossary", "workings"}
+    wanted |= {"downloads", "search"}
     wanted |= {f"records/{name}" for name in parts["evidence"]}
     wanted |= {f"lessons/{lesson.slug}" for lesson in parts["content"].lessons}
     wanted |= {f"reports/{slug}" for slug in parts["content"].reports}
