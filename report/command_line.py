@@ -56,11 +56,13 @@ EXAMPLES = {
 
 def answer(arguments: Sequence[str], commands: Sequence[Command]) -> int:
     """Do what `arguments` ask for; a refusal is told, and has the exit code of its kind."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    command, options = read_arguments(arguments, commands)
-    voice = Voice(options.json)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever called
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+        getattr(sys, name).reconfigure(errors="backslashreplace")
+    voice = Voice("--json" in arguments)
     try:
+        command, options = read_arguments(arguments, commands)
         return command(options, voice)
     except ReportError as refusal:
         return voice.refuse(refusal)
@@ -114,6 +116,8 @@ def read_arguments(
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     options.lab_options = rest
     options.records = _records_of(options)
+    if options.command != "record" and not options.content.is_dir():
+        parser.error(f"there is no content folder {options.content}")
     if options.command == "build" and _lies_in(options.out, options.content):
         parser.error(f"the output {options.out} lies in the content {options.content}")
     return by_name[options.command], options
@@ -221,6 +225,8 @@ def _place(text: str) -> Path:
         text.encode()
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError(f"{os.fsencode(text)!r} is not UTF-8") from None
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name is no place")
     return Path(text)
 
 

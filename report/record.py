@@ -42,6 +42,8 @@ _DOCUMENTS: Mapping[DocumentName, tuple[str, str]] = {
 """Each JSON document's file, and the schemas that are understood."""
 
 _OPTIONAL = ("trace",)
+_SIGNS = (MANIFEST, "report.json", "failure.json")
+"""One of these is in every run; a folder without them is not read, which could take long."""
 
 _LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<path>[^\r]+)")
 _SEGMENT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
@@ -106,6 +108,8 @@ def load_record(folder: Path) -> Record:
     """Read the run folder, or raise `EvidenceMismatch` when there is none to read."""
     if folder.is_symlink() or not folder.is_dir():
         raise EvidenceMismatch(f"{folder} is not a folder, so it holds no record.")
+    if not any(os.path.lexists(folder / name) for name in _SIGNS):
+        raise EvidenceMismatch(f"{folder} holds no run: there is none of {', '.join(_SIGNS)}.")
     reading = _Reading(folder)
     files = tuple(reading.files())
     documents = {name: reading.document(*place) for name, place in _DOCUMENTS.items()}

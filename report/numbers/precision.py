@@ -145,6 +145,12 @@ class Quantization:
     x_scales: tuple[float, ...]
     w_scales: tuple[float, ...]
     max_abs_accumulator: int
+    zero_rows: int
+    """Rows of X and columns of W that hold only zeros; their scale is one."""
+    underflow_rows: int
+    """Those too small for a normal FP32 scale; scale one, codes zero."""
+    clipped: int
+    """Values that rounded beyond ±127 and were held there."""
 
     @property
     def headroom_bits(self) -> float:
@@ -463,7 +469,14 @@ def _quantization(fields: Fields) -> Quantization:
         x_scales=fields.numbers("x_scales"),
         w_scales=fields.numbers("w_scales"),
         max_abs_accumulator=fields.count("max_abs_accumulator"),
+        zero_rows=_of_both(fields.within("zero_rows")),
+        underflow_rows=_of_both(fields.within("underflow_rows")),
+        clipped=_of_both(fields.within("clipped")),
     )
+
+
+def _of_both(fields: Fields) -> int:
+    return fields.count("x") + fields.count("w")
 
 
 def _timing(fields: Fields) -> Timing:

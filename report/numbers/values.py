@@ -226,8 +226,19 @@ def _unit(keys: list[str]) -> str:
     return next((unit for end, unit in suffixes.items() if keys[-1].endswith(end)), "")
 
 
+_TABLES = {
+    "stored_bytes": "-bytes",
+    "compiler_memory_bytes": "-bytes",
+    "timing_s": "-timing",
+    "quantization": "-quantization",
+}
+"""Fields of a result that have a table of their own on its record's page; the others: errors."""
+
+
 def _record_section(part: str, keys: list[str]) -> str:
-    """The section of a record's page: a result's own, or that of the document."""
+    """The section of a record's page: a result's row that shows the field, or the document's."""
     if part:
         return {"config": "request"}.get(part, part)
-    return keys[1] if keys[0] == "results" and len(keys) > 1 else keys[0]
+    if keys[0] != "results" or len(keys) == 1:
+        return keys[0]
+    return keys[1] + (_TABLES.get(keys[2], "") if len(keys) > 2 else "")

@@ -87,12 +87,21 @@ def set_record(
             "Bytes of the operands as stored, and the compiler’s own account of each program",
             "Result|>Values|>Scales|>Stored|>Arguments|>Output|>Temporary|>Peak",
             [memory(result) for result in results],
+            [f"{each}-bytes" for each in ids],
+        ),
+        "quantization": table(
+            "quantization",
+            "One scale for each row of X and each column of W, and what became of the values",
+            "Result|>Smallest scale|>Largest scale|>Zero|>Underflow|>Clipped|>Largest sum",
+            [quantization(result) for result in results if result.quantization],
+            [f"{result.id}-quantization" for result in results if result.quantization],
         ),
         "timing": table(
             "timing",
             "Wall time of warmed, synchronized calls on this machine. No policy is ranked by it.",
             "Result|>Samples|>Minimum|>Median|>Maximum",
             [timing(result) for result in results],
+            [f"{each}-timing" for each in ids],
         ),
         "samples": [
             {"id": result.id, "text": ", ".join(f"{sample!r}" for sample in result.timing.samples)}
@@ -250,6 +259,18 @@ def memory(result: Result) -> tuple[Cell, ...]:
             shown(render(count, "bytes", reason="this compiler does not tell"), "estimated")
             for count in (account.argument, account.output, account.temporary, account.peak)
         ),
+    )
+
+
+def quantization(result: Result) -> tuple[Cell, ...]:
+    found = result.quantization
+    assert found is not None
+    scales = (*found.x_scales, *found.w_scales)
+    counts = (found.zero_rows, found.underflow_rows, found.clipped, found.max_abs_accumulator)
+    return (
+        code(result.id),
+        *(shown(render(each, "scientific(3)"), "measured") for each in (min(scales), max(scales))),
+        *(shown(render(each, "integer"), "measured") for each in counts),
     )
 
 

@@ -90,6 +90,8 @@ def set_claim(use: Use) -> str:
 
 
 def set_given(use: Use) -> str:
+    if not use.text:
+        raise RoleFault("given holds nothing", "write what is given: {given}`3`")
     return f'<span class="v given" title="{KINDS["given"]}">{escape(use.text)}</span>'
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from report.cache import Store
 from report.content import Content, Document
 from report.errors import ContentFault, raise_if_any
 from report.evidence import Evidence
@@ -28,7 +29,7 @@ from report.pages.manuscript import Manuscript, read
 from report.pages.preflight_page import PATH as PREFLIGHT
 from report.pages.preflight_page import TITLE as PREFLIGHT_TITLE
 from report.pages.preflight_page import add_preflight_anchors, set_preflight
-from report.pages.press import Press, Store, environment, term_anchor
+from report.pages.press import Press, environment, term_anchor
 from report.pages.record_page import made_on
 from report.pages.reference import (
     ARCHIVES,

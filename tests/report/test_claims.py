@@ -1,6 +1,7 @@
 """What pages print in figures and in words, against the records and the study behind it."""
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,6 +16,10 @@ DOCUMENTS = {
     "environment": "environment.json",
     "trace": "trace/summary.json",
 }
+
+
+SPELLINGS = ("error", "scientific(2)", "fixed(0)", "quantity(B, 0)")
+"""How a record's page prints errors, largest errors, counts and bytes."""
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +53,20 @@ def test_each_other_claim_is_its_value_in_its_format(claims):
     for claim in others:
         value = study().values.lookup(claim["pointer"])
         assert render(value.printable, claim["format"], reason=value.reason) == claim["text"], claim
+
+
+def test_the_link_of_a_recorded_number_leads_to_the_row_that_shows_it(built: Path, claims):
+    """Printed there in another format perhaps, but the same number."""
+    for claim in claims:
+        pointer, site = claim["pointer"], built / "site"
+        if not pointer.startswith("precision-") or "#/results/" not in pointer:
+            continue
+        page, _, row = study().values.resolve_href(pointer).partition("#")
+        html = (site / page).read_text("utf-8")
+        (found,) = re.findall(rf'<tr id="{row}">(.*?)</tr>', html, re.DOTALL)
+        value = published(site, pointer)
+        spellings = {render(value, how, reason="none") for how in SPELLINGS}
+        assert any(f">{spelling}<" in found for spelling in spellings), claim
 
 
 def number(pointer: str) -> float:

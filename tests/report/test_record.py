@@ -142,6 +142,14 @@ def test_what_is_no_folder_holds_no_record(folder, tmp_path, place):
         load_record(tmp_path / place)
 
 
+def test_a_folder_without_any_sign_of_a_run_is_not_read(folder, tmp_path):
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "pipe").symlink_to(folder)
+
+    with pytest.raises(EvidenceMismatch, match="holds no run"):
+        load_record(tmp_path / "library")
+
+
 @given(JSON)
 def test_strict_json_comes_back_as_it_was(value):
     faults: list[Fault] = []
