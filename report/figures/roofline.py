@@ -210,11 +210,11 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
             "reading": index,
             "x": x,
             "y": reading.attainable_per_s(x) / TERA,
-            "grey": id_ in study.grey,
+            "grey": flat and id_ in study.grey,
         }
         for id_, found in study.rooflines.items()
         for index, reading in enumerate(found[:2])
-        for x in (low, reading.ridge, high)
+        for x, flat in _corners(low, reading.ridge, high, apart=id_ in study.grey)
     ]
     slope_at = 16 if narrow else 10
     chips = [
@@ -331,6 +331,14 @@ def _citations(readings: tuple[Roofline, ...]) -> list[str]:
     """One line a ceiling: the value as documented, then the document."""
     ceilings = [readings[0].peak, *(reading.bandwidth for reading in readings[:2])]
     return [f"{ceiling.as_documented}: {ceiling.edition}" for ceiling in ceilings]
+
+
+def _corners(
+    low: float, ridge: float, high: float, *, apart: bool
+) -> tuple[tuple[float, bool], ...]:
+    """Ends of slope and ceiling, and whether of the latter; in one line unless told `apart`."""
+    slope, flat = ((low, False), (ridge, False)), ((ridge, True), (high, True))
+    return (*slope, *flat) if apart else (*slope, (high, True))
 
 
 def _greyed(study: RooflineStudy, chip: str) -> list[str]:
