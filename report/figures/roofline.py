@@ -243,7 +243,9 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
     x = alt.X("x:Q", scale=_log(low, high), axis=_decades(1, f"{work} per byte of HBM, log scale"))
     y = alt.Y("y:Q", scale=_log(bottom, top), axis=_decades(0.1, None))
     line = alt.Chart(theme.rows(ceilings)).transform_filter("datum.id==chip && !datum.grey")
-    doubted = alt.Chart(theme.rows(ceilings)).transform_filter("datum.id==chip && datum.grey")
+    doubted = alt.Chart(theme.rows(ceilings)).transform_filter(
+        "datum.id==chip && datum.grey && datum.reading==0"
+    )
     chosen = alt.Chart(theme.rows(chips)).transform_filter("datum.id==chip")
     points = (
         chosen.transform_calculate(batches=f"m=={product.m}?[m]:[{product.m}, m]")
@@ -274,9 +276,7 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
                 "reading:N", scale=alt.Scale(domain=[0, 1], range=[[1, 0], [4, 3]]), legend=None
             ),
         ),
-        doubted.mark_line(color=theme.INK2, strokeWidth=1.25, strokeDash=[6, 4]).encode(
-            x=x, y=y, detail="reading:N"
-        ),
+        doubted.mark_line(color=theme.INK2, strokeWidth=1.25, strokeDash=[6, 4]).encode(x=x, y=y),
         *(
             chosen.transform_filter(f"datum.grey=={grey}")
             .mark_text(align="right", dy=-11, color=ink, **theme.VALUE)

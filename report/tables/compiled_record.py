@@ -142,9 +142,9 @@ def got_words(compiled: Compiled) -> tuple[str, str, str, str, str]:
     temporary = f"{compiled.temporary:,}" if compiled.temporary is not None else "none recorded"
     level = compiled.rung.words
     if compiled.status != "compiled":
-        return compiled.status, "", "", temporary, level
+        return compiled.status, "–", "–", temporary, level
     if compiled.got is None:
-        return f"text not read: {compiled.got_reason}", "", "", temporary, level
+        return f"text not read: {compiled.got_reason}", "–", "–", temporary, level
     dots = compiled.got.dots
     types = "; ".join(dict.fromkeys(" × ".join(dot.operands) for dot in dots))
     results = "; ".join(
@@ -153,7 +153,7 @@ def got_words(compiled: Compiled) -> tuple[str, str, str, str, str]:
     inserted = ", ".join(each.words for each in compiled.inserted) or "none"
     if compiled.got.opaque:
         inserted += f"; custom calls: {', '.join(compiled.got.opaque)}"
-    return types or compiled.got.finding, results, inserted, temporary, level
+    return types or compiled.got.finding, results or "–", inserted, temporary, level
 
 
 def _types(dot: Dot) -> str:
