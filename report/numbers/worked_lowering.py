@@ -5,12 +5,15 @@ from fractions import Fraction
 from report.numbers.lowering import BATCH_ONE, GENERATIONS, LESSON, NATIVE, Preflight
 from report.numbers.workings import Workings
 
+PADDED = ("fp32-default", "bf16", "int8", "int8-scaled", "int4")
+"""Policies whose padding is worked out."""
+
 
 def work_out_lowering(run: Preflight, note: Workings) -> None:
     """Write down `study#/lowering/<run>/…`; all of it rests on a compiler's word."""
     base = f"lowering/{run.name}"
     for id_, ledger in run.ledgers.items():
-        if not id_.endswith((LESSON, BATCH_ONE)):
+        if id_.rpartition("-")[0] not in PADDED or not id_.endswith((LESSON, BATCH_ONE)):
             continue
         for target in GENERATIONS:
             tiled = ledger.argument.get(target)

@@ -184,28 +184,37 @@ def ledgers(run: Preflight) -> Iterator[Table]:
 
 
 def texts(run: Preflight) -> Iterator[Table]:
-    """Links to every text that is kept."""
-    rows = [
-        (
-            Cell(text=code(program.id)),
-            _cell(short.generation_name(target)),
-            _link(run, compiled.stablehlo),
-            _link(run, compiled.hlo),
-            _cell(render(compiled.compile_s, "seconds(1)", reason="not recorded")),
-        )
-        for program in (*run.programs.values(), *run.steps.values())
-        for target, compiled in program.targets.items()
-        if compiled.stablehlo or compiled.hlo
-    ]
+    """Links to every text that is kept, each compiled one with the time that compiling took."""
+    rows = []
+    for program in (*run.programs.values(), *run.steps.values()):
+        asked = {text.path: text for c in program.targets.values() if (text := c.stablehlo)}
+        compiled = [
+            f"{_link(run, each.hlo, short.generation_name(target))} {_took(each)}".strip()
+            for target, each in program.targets.items()
+            if each.hlo
+        ]
+        if asked or compiled:
+            requested = (_link(run, text, text.sha256[:12]) for text in asked.values())
+            rows.append(
+                (
+                    Cell(text=code(program.id)),
+                    Cell(text=", ".join(requested) or "hash alone"),
+                    Cell(text=", ".join(compiled) or "hash alone"),
+                )
+            )
     if rows:
-        columns = "Program|Target|StableHLO|Optimized HLO|>Compiling took, where it was done"
+        columns = "Program|StableHLO|Optimized HLO, and how long the compiling machine took"
         yield _table(f"{run.name}-texts", "Texts that are kept", columns, rows)
 
 
-def _link(run: Preflight, artifact: Artifact | None) -> Cell:
-    if artifact is None:
-        return _cell("hash alone")
-    return Cell(text=f"`{artifact.sha256[:12]}`", href=f"records/{run.name}/{artifact.path}")
+def _link(run: Preflight, text: Artifact, name: str) -> str:
+    """A link as the record's own page writes it."""
+    return f"[{literal(name)}]({run.name}/{text.path})"
+
+
+def _took(compiled: Compiled) -> str:
+    seconds = compiled.compile_s
+    return "" if seconds is None else f"({render(seconds, 'seconds(0)')})"
 
 
 def _cell(text: str) -> Cell:
