@@ -79,7 +79,7 @@ def draw_one(name: str, study: Study, content: Content) -> Figure:
         )
     parts = _parts(entry, study, content)
     if None in parts:
-        raise UsageFault(f"The figure {name} needs a recorded precision run, and there is none.")
+        raise UsageFault(f"The figure {name} needs a record that is not here.")
     return unpack(_draw(entry, parts))
 
 

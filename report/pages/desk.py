@@ -50,6 +50,17 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """One statement about arithmetic: which element of which page, on what, at which level."""
+
+    page: str
+    id: str
+    pointer: str
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """What all pages share while they are set."""
 

@@ -19,7 +19,7 @@ from report.evidence import Evidence
 from report.numbers.precision import Scope
 from report.numbers.study import Study
 from report.pages.anchors import relative
-from report.pages.desk import Claim, Desk, Heading
+from report.pages.desk import Claim, Desk, Heading, Stated
 from report.pages.manuscript import slugify
 from report.pages.prose import Galley
 
@@ -64,6 +64,7 @@ class Press:
     pages: dict[str, str] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
+    statements: list[Stated] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     written: dict[tuple[str, str], str] = field(default_factory=dict)
     """Where a person wrote a link, by page and address."""
@@ -110,6 +111,7 @@ class Press:
         self.pages[page.path] = self.template(page.kind).render(page=context, **body)
         self.titles[page.path] = page.title
         self.claims += galley.claims
+        self.statements += galley.statements
         self.faults += galley.faults
         self.written.update({(page.path, href): at for href, at in galley.links.items()})
 

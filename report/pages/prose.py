@@ -16,7 +16,7 @@ from report.errors import ContentFault, Fault, did_you_mean
 from report.ladder import NATIVE, calls_it_measured
 from report.pages.anchors import NOUNS, AnchorKind
 from report.pages.code import LANGUAGES, UnknownLanguage, highlight
-from report.pages.desk import Claim, Desk, Heading
+from report.pages.desk import Claim, Desk, Heading, Stated
 from report.pages.manuscript import (
     DIRECTIVE,
     MAX_BLOCK_CHARACTERS,
@@ -68,14 +68,21 @@ class Galley:
     """Terms used on the page: anchor on the glossary page, by term."""
     links: dict[str, str] = field(default_factory=dict)
     """Where each hand-written link stands (`file:line`), by its address."""
-    grounds: set[str] = field(default_factory=set)
-    """Records that statements about arithmetic stand on."""
+    statements: list[Stated] = field(default_factory=list)
+    """What the page says about arithmetic, each held against its evidence."""
     exhibits: list[str] = field(default_factory=list)
     """Figures set on the page, in order."""
     notes: int = 0
     formulas: int = 0
     """Formulas set from the document in hand; those of exhibits are not the document's."""
     path: str = ""
+
+    @property
+    def cited(self) -> set[str]:
+        """Records that the page's numbers and statements point into."""
+        pointers = [claim.pointer for claim in self.claims]
+        pointers += [stated.pointer for stated in self.statements]
+        return {pointer.partition("#")[0].partition("/")[0] for pointer in pointers}
 
     def blocks(self, manuscript: Manuscript) -> str:
         """A whole document, each second-level heading opening a section."""

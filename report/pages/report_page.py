@@ -64,9 +64,8 @@ def label(fact: str) -> str:
 
 def cited(press: Press, galley: Galley, first: str) -> tuple[str, ...]:
     """The record that a report rests on, and every other whose values it prints."""
-    named = {claim.pointer.partition("#")[0].partition("/")[0] for claim in galley.claims}
-    named |= galley.grounds
-    return (first, *(name for name in press.evidence if name in named and name != first))
+    others = (name for name in press.evidence if name in galley.cited and name != first)
+    return (first, *others)
 
 
 def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from report.errors import did_you_mean
 from report.ladder import Rung
 from report.notation import render
 from report.pages.anchors import relative
-from report.pages.desk import Claim
+from report.pages.desk import Claim, Stated
 
 if TYPE_CHECKING:
     from report.pages.prose import Galley
@@ -81,10 +81,18 @@ def set_claim(use: Use) -> str:
     if not found or not pointer:
         raise RoleFault(f"claim {use.text!r} names no evidence", "write {claim}`words; pointer`")
     rung = galley.desk.values.hold(words, pointer)
-    galley.grounds.add(pointer.partition("#")[0])
+    stated = Stated(
+        page=galley.page,
+        id=f"s-{len(galley.statements) + 1}",
+        pointer=pointer,
+        level=rung.slug,
+        text=words,
+    )
+    galley.statements.append(stated)
     href = relative(galley.desk.values.place_of(pointer), galley.page)
     return (
-        f'<a class="claim" href="{escape(href)}" title="{escape(pointer)}">{escape(words)}</a>'
+        f'<a class="claim" id="{stated.id}" href="{escape(href)}"'
+        f' title="{escape(pointer)}">{escape(words)}</a>'
         f' <span class="rung" title="{escape(RUNGS[rung])}">{rung.words}</span>'
     )
 

@@ -6,7 +6,7 @@ second sets it. All faults of all pages come out together.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from report.evidence import Evidence
 from report.exhibit import Figure, Table
 from report.numbers.study import Study
 from report.pages.anchors import NOUNS, Anchor, Anchors
-from report.pages.desk import Desk
+from report.pages.desk import Claim, Desk, Stated
 from report.pages.documents import set_documents
 from report.pages.exhibits import FigureFiles, Shelf
 from report.pages.finished import read_page
@@ -221,7 +221,15 @@ def record_files(evidence: Evidence) -> dict[str, bytes | Path]:
 
 
 def claims(press: Press) -> bytes:
-    """One line for each printed value, so that a verifier can work it out again."""
-    lines = [json.dumps(asdict(claim), ensure_ascii=False) for claim in press.claims]
-    body = ",\n".join(lines)
-    return f'{{"schema": "assay/claims/1", "claims": [\n{body}\n]}}\n'.encode()
+    """One line for each printed value, and each statement, so that a verifier can redo them."""
+    parts: Mapping[str, Sequence[Claim | Stated]] = {
+        "claims": press.claims,
+        "statements": press.statements,
+    }
+    lists = [
+        f'"{name}": [\n'
+        + ",\n".join(json.dumps(asdict(each), ensure_ascii=False) for each in listed)
+        + "\n]"
+        for name, listed in parts.items()
+    ]
+    return f'{{"schema": "assay/claims/1", {", ".join(lists)}}}\n'.encode()

@@ -100,7 +100,8 @@ def matrices(run: Preflight) -> Iterator[Table]:
 def lowered(run: Preflight) -> Iterator[Table]:
     """Requested and got, one table a shape."""
     columns = (
-        "Program|Requested|On|Multiplied as|Result|Conversions inserted|>Temporary bytes|Level"
+        "Program|Requested|On|Multiplied as|Summed in, and output|Conversions inserted"
+        "|>Temporary bytes|Level"
     )
     groups: dict[str, list[tuple[str, Program]]] = {}
     for kind, programs in (("programs", run.programs), ("steps", run.steps)):
@@ -147,13 +148,17 @@ def got_words(compiled: Compiled) -> tuple[str, str, str, str, str]:
         return f"text not read: {compiled.got_reason}", "–", "–", temporary, level
     dots = compiled.got.dots
     types = "; ".join(dict.fromkeys(" × ".join(dot.operands) for dot in dots))
-    results = "; ".join(
-        dict.fromkeys(f"{dot.accumulator}{', wraps' if dot.wraps else ''}" for dot in dots)
-    )
+    results = "; ".join(dict.fromkeys(_sum(dot) for dot in dots))
     inserted = ", ".join(each.words for each in compiled.inserted) or "none"
     if compiled.got.opaque:
         inserted += f"; custom calls: {', '.join(compiled.got.opaque)}"
     return types or compiled.got.finding, results or "–", inserted, temporary, level
+
+
+def _sum(dot: Dot) -> str:
+    """Type of the sum, and of what it is converted to at once; a narrow integer one wraps."""
+    converted = f" → {dot.output}" if dot.output != dot.accumulator else ""
+    return f"{dot.accumulator}{converted}{', wraps' if dot.wraps else ''}"
 
 
 def _types(dot: Dot) -> str:

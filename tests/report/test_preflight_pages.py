@@ -1,5 +1,6 @@
 """Preflight on pages: no statement above its evidence, nothing called measured, all of it shown."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from report.content import load_content
 from report.errors import ContentFault
 from report.evidence import verify_all
 from report.figures.gallery import FIGURES
+from report.numbers.statements import hold
 from report.numbers.study import work_out
 from report.pages.site import render_site
 from report.record import load_record
@@ -44,8 +46,12 @@ def parts():
 
 
 @pytest.fixture(scope="module")
-def pages(parts):
-    site = render_site(**parts)
+def site(parts):
+    return render_site(**parts)
+
+
+@pytest.fixture(scope="module")
+def pages(site):
     return {path: data.decode() for path, data in site.items() if path.endswith(".html")}
 
 
@@ -96,6 +102,16 @@ def test_a_lesson_that_says_what_its_evidence_shows_builds(parts):
     changed, _ = with_lesson(parts, "\n\n".join(JUST_ENOUGH))
 
     assert LESSON in render_site(**changed)
+
+
+def test_every_statement_is_published_with_its_pointer_and_level(parts, site, pages):
+    published = json.loads(site["claims.json"])["statements"]
+
+    assert {each["page"] for each in published} >= {LESSON, "preflight.html"}
+    for each in published:
+        assert f'id="{each["id"]}"' in pages[each["page"]]
+        ground = hold(each["text"], each["pointer"], parts["study"].values)
+        assert ground.rung.slug == each["level"]
 
 
 def test_a_report_is_held_to_the_same(parts):
