@@ -127,7 +127,7 @@ def got_rows(program: Program) -> Iterator[tuple[Cell, ...]]:
         groups.setdefault(got_words(compiled), []).append(target)
     for (multiplied, result, inserted, temporary, level), on in groups.items():
         yield (
-            Cell(text=code(program.id)),
+            Cell(text=code(program.policy or program.id)),
             _cell(requested or "not read"),
             _cell(short.names(on)),
             _cell(multiplied),
@@ -162,7 +162,10 @@ def _sum(dot: Dot) -> str:
 
 
 def _types(dot: Dot) -> str:
-    return f"{' × '.join(dot.operands)} → {dot.accumulator}"
+    """Operands as given, and as they are multiplied where JAX itself asks to convert them."""
+    stored, multiplied = (" × ".join(types) for types in (dot.stored, dot.operands))
+    converted = f", as {multiplied}" if multiplied != stored else ""
+    return f"{stored}{converted} → {dot.accumulator}"
 
 
 def ledgers(run: Preflight) -> Iterator[Table]:
