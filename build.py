@@ -65,7 +65,7 @@ def render(
     from report.figures.gallery import draw
     from report.figures.runtime import RUNTIME, runtime
     from report.numbers.study import work_out
-    from report.pages.site import render_site
+    from report.pages.site import exhibit_files, render_site
     from report.tables import set_tables
 
     voice.stage("Verifying records")
@@ -81,13 +81,15 @@ def render(
     figures = draw(study, content, cache, options.jobs)
     tables = set_tables(study, content)
 
-    voice.stage("Setting pages")
-    site = render_site(content, study, evidence, figures, tables, TEMPLATES, cache)
-    site[RUNTIME] = runtime(cache)
-
     voice.stage("Packing archives")
-    site[bundle.WORKSPACE] = bundle.practice_workspace(LAB, evidence.values(), LOCK)
-    site[bundle.ARTIFACTS] = bundle.artifacts(site)
+    archives = {
+        bundle.WORKSPACE: bundle.practice_workspace(LAB, evidence.values(), LOCK),
+        bundle.ARTIFACTS: bundle.artifacts(exhibit_files(figures, evidence)),
+    }
+
+    voice.stage("Setting pages")
+    site = render_site(content, study, evidence, figures, tables, TEMPLATES, cache, archives)
+    site[RUNTIME] = runtime(cache)
     return site, evidence
 
 
