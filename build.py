@@ -65,7 +65,7 @@ def render(
     from report.figures.gallery import draw
     from report.figures.runtime import RUNTIME, runtime
     from report.numbers.study import work_out
-    from report.pages.site import render_site
+    from report.pages.site import exhibit_files, render_site
     from report.tables import set_tables
 
     voice.stage("Verifying records")
@@ -81,13 +81,15 @@ def render(
     figures = draw(study, content, cache, options.jobs)
     tables = set_tables(study, content)
 
-    voice.stage("Setting pages")
-    site = render_site(content, study, evidence, figures, tables, TEMPLATES, cache)
-    site[RUNTIME] = runtime(cache)
-
     voice.stage("Packing archives")
-    site[bundle.WORKSPACE] = bundle.practice_workspace(LAB, evidence.values(), LOCK)
-    site[bundle.ARTIFACTS] = bundle.artifacts(site)
+    archives = {
+        bundle.WORKSPACE: bundle.practice_workspace(LAB, evidence.values(), LOCK),
+        bundle.ARTIFACTS: bundle.artifacts(exhibit_files(figures, evidence)),
+    }
+
+    voice.stage("Setting pages")
+    site = render_site(content, study, evidence, figures, tables, TEMPLATES, cache, archives)
+    site[RUNTIME] = runtime(cache)
     return site, evidence
 
 
@@ -103,7 +105,7 @@ def figure(options: Namespace, voice: Voice) -> int:
 
     with voice:
         voice.stage("Verifying the run")
-        evidence = verify_all([load_record(options.evidence)], LAB, allow_stale=True)
+        evidence = verify_all([load_record(options.evidence, "run")], LAB, allow_stale=True)
         voice.historic(evidence)
 
         voice.stage("Drawing")
@@ -118,14 +120,15 @@ def figure(options: Namespace, voice: Voice) -> int:
 def run(options: Namespace, voice: Voice) -> int:
     """Measure: a lab into a new run folder, or a record again, in its place."""
     from report.archive import records, runs
-    from report.command_line import LABS, usage
+    from report.command_line import LABS, next_command, usage
 
     lab = options.target.replace("-", "_")
     if lab in LABS:
         folder = options.run_dir or runs.next_folder(lab)
         code = runs.measure(lab, options.lab_options, folder)
         if code == 0:
-            voice.result(f"To keep it: python build.py record {folder} --as NAME")
+            keep = next_command(options, "record", folder, "--as", "NAME")
+            voice.result(f"To keep it: {keep}")
         return code
 
     known = records.find(options.target, options.records)
@@ -136,14 +139,14 @@ def run(options: Namespace, voice: Voice) -> int:
         code = runs.measure(lab, recorded, records.stage(options.target, options.records))
         if code == 0:
             records.put(options.target, options.records)
-            voice.result(f"{known} was measured again. Next: python build.py check")
+            voice.result(f"{known} was measured again. Next: {next_command(options, 'check')}")
         return code
 
 
 def record(options: Namespace, voice: Voice) -> int:
     """Keep a run as a record; rename or remove one."""
     from report.archive import records
-    from report.command_line import LAB, usage
+    from report.command_line import LAB, next_command, usage
 
     shelf = options.records
     if options.rename:
@@ -159,7 +162,8 @@ def record(options: Namespace, voice: Voice) -> int:
         told = f"{shelf / options.name}: kept, {evidence.level}."
     else:
         usage("record takes RUN_DIR --as NAME, or --rename OLD NEW, or --remove NAME.")
-    voice.result(f"{told} Next: python build.py check")
+    stale = ("--allow-stale",) if options.allow_stale else ()
+    voice.result(f"{told} Next: {next_command(options, 'check', *stale)}")
     return 0
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import join
 from typing import NoReturn
 
 from report.errors import BackendMissing, ReportError, UsageFault
@@ -121,6 +122,12 @@ def read_arguments(
     if options.command == "build" and _lies_in(options.out, options.content):
         parser.error(f"the output {options.out} lies in the content {options.content}")
     return by_name[options.command], options
+
+
+def next_command(options: argparse.Namespace, *words: str | Path) -> str:
+    """A command to go on with, on the content that this one was about."""
+    own = () if options.content == CONTENT else ("--content", options.content)
+    return join(map(str, ("python", "build.py", *words, *own)))
 
 
 def usage(found: str) -> NoReturn:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
 from report.errors import EvidenceMismatch, Fault, raise_if_any
@@ -18,6 +19,7 @@ Level = Literal["current", "historic"]
 _SOURCES = "sources/lab/"
 """Where a run keeps byte copies of the lab modules that made it."""
 
+_FAILED = "A run that failed is no evidence:"
 _RESTORE = "Restore the record's files, from version control or from whoever made it."
 
 
@@ -50,12 +52,10 @@ def verify(record: Record, lab: Path) -> Evidence:
 
 def verify_manifest(record: Record, lab: Path | None = None) -> Evidence:
     """`record` as historic evidence: its own files match, whatever the lab is today."""
-    raise_if_any(
-        EvidenceMismatch,
-        f"{record.name} is not what was recorded:",
-        file_faults(record),
-        hint=_RESTORE,
-    )
+    summary, hint = f"{record.name} is not what was recorded:", _RESTORE
+    if record.failed:
+        summary, hint = _FAILED, "Run it again."
+    raise_if_any(EvidenceMismatch, summary, file_faults(record), hint=hint)
     changes = tuple(source_changes(record, lab)) if lab else ()
     return Evidence(record=record, level="historic", lab_changes=changes)
 
@@ -68,32 +68,56 @@ def verify_all(
     With `allow_stale`, a record that an earlier lab made comes out as historic.
     """
     evidence: dict[str, Evidence] = {}
+    failed: list[Fault] = []
     altered: list[Fault] = []
     stale: list[Fault] = []
+    to_run: list[str] = []
     to_measure: list[str] = []
     for record in records:
+        if record.failed:
+            failed += file_faults(record)
+            to_run.append(_run_again(record, lab))
+            continue
         altered += file_faults(record)
         changes = tuple(source_changes(record, lab))
         if changes and not allow_stale:
             stale += [_stale_fault(record, change, lab) for change in changes]
-            to_measure.append(record.name)
+            to_measure.append(_run_again(record, lab))
         level: Level = "historic" if changes else "current"
         evidence[record.name] = Evidence(record=record, level=level, lab_changes=changes)
-    summary = {
-        (True, False): "Records are not what was recorded:",
-        (False, True): "Records were measured with other sources:",
-    }.get((bool(altered), bool(stale)), "Records do not match:")
-    hints = [_RESTORE] if altered else []
-    if to_measure:
-        commands = "; ".join(f"python build.py run {name}" for name in to_measure)
-        hints.append(f"Restore these files, or measure again: {commands}")
-    raise_if_any(EvidenceMismatch, summary, [*altered, *stale], hint="\n".join(hints))
+    kinds = (
+        (failed, _FAILED, f"Run it again: {'; '.join(to_run)}"),
+        (altered, "Records are not what was recorded:", _RESTORE),
+        (
+            stale,
+            "Records were measured with other sources:",
+            f"Restore these files, or measure again: {'; '.join(to_measure)}",
+        ),
+    )
+    summaries = [summary for faults, summary, _ in kinds if faults]
+    raise_if_any(
+        EvidenceMismatch,
+        summaries[0] if len(summaries) == 1 else "Records do not match:",
+        [*failed, *altered, *stale],
+        hint="\n".join(hint for faults, _, hint in kinds if faults),
+    )
     return evidence
+
+
+def _run_again(record: Record, lab: Path) -> str:
+    """The command that measures a record again, or makes a run that is no record yet."""
+    shelf = record.folder.parent
+    if shelf.name != "records":
+        return f"python build.py run {quote(str(record.config.get('lab', 'LAB')))}"
+    own = "" if shelf.parent == lab else f" --content {quote(str(shelf.parent))}"
+    return f"python build.py run {quote(record.folder.name)}{own}"
 
 
 def file_faults(record: Record) -> list[Fault]:
     """Everything by which the record's files differ from its manifest, each named apart."""
     faults = list(record.faults)
+    if record.failed:
+        return faults
     found = {file.path: file for file in record.files}
     for path, recorded in record.manifest.items():
         where = f"{record.name}/{path}"

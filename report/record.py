@@ -42,7 +42,9 @@ _DOCUMENTS: Mapping[DocumentName, tuple[str, str]] = {
 """Each JSON document's file, and the schemas that are understood."""
 
 _OPTIONAL = ("trace",)
-_SIGNS = (MANIFEST, "report.json", "failure.json")
+_FAILURE = "failure.json"
+"""What a run that failed writes instead of its report."""
+_SIGNS = (MANIFEST, "report.json", _FAILURE)
 """One of these is in every run; a folder without them is not read, which could take long."""
 
 _LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<path>[^\r]+)")
@@ -83,6 +85,11 @@ class Record:
     faults: tuple[Fault, ...] = ()
     """What is wrong with it as written; `evidence.verify` raises these."""
 
+    @property
+    def failed(self) -> bool:
+        """Whether the run says itself that it failed, and where."""
+        return any(file.path == _FAILURE for file in self.files)
+
     def at(self, document: DocumentName, pointer: str) -> Any:
         """The value at a JSON pointer (RFC 6901) of one document; `ContentFault` if none is."""
         if pointer and not pointer.startswith("/"):
@@ -104,19 +111,23 @@ class Record:
         return value
 
 
-def load_record(folder: Path) -> Record:
-    """Read the run folder, or raise `EvidenceMismatch` when there is none to read."""
+def load_record(folder: Path, name: str = "") -> Record:
+    """Read the run folder, or raise `EvidenceMismatch` when there is none to read.
+
+    The record is called `name`, or else as the folder is.
+    """
     if folder.is_symlink() or not folder.is_dir():
         raise EvidenceMismatch(f"{folder} is not a folder, so it holds no record.")
     if not any(os.path.lexists(folder / name) for name in _SIGNS):
         raise EvidenceMismatch(f"{folder} holds no run: there is none of {', '.join(_SIGNS)}.")
-    reading = _Reading(folder)
+    name = name or folder.name
+    reading = _Reading(folder, name)
     files = tuple(reading.files())
     documents = {name: reading.document(*place) for name, place in _DOCUMENTS.items()}
     manifest = reading.manifest()
     reading.completeness(manifest)
     return Record(
-        name=folder.name,
+        name=name,
         folder=folder,
         report=documents["report"] or {},
         environment=documents["environment"] or {},
@@ -134,16 +145,17 @@ class _Reading:
     """One pass over one folder: `kept` holds the bytes that are parsed, as they were hashed."""
 
     folder: Path
+    name: str
     faults: list[Fault] = field(default_factory=list)
     kept: dict[str, bytes] = field(default_factory=dict)
 
     def fault(self, path: str, found: str, expected: str = "") -> None:
-        where = printable(f"{self.folder.name}/{path}".rstrip("/"))
+        where = printable(f"{self.name}/{path}".rstrip("/"))
         self.faults.append(Fault(where=where, found=printable(found), expected=expected))
 
     def files(self) -> Iterator[RecordFile]:
         """Hash every file, in the order of paths, keeping the bytes of what will be parsed."""
-        parsed = {MANIFEST, "failure.json", *(path for path, _ in _DOCUMENTS.values())}
+        parsed = {MANIFEST, _FAILURE, *(path for path, _ in _DOCUMENTS.values())}
         for count, path in enumerate(sorted(self._walk("", 0))):
             if count >= MAX_FILES:
                 self.fault("", "too many files", f"at most {MAX_FILES:,}")
@@ -194,7 +206,7 @@ class _Reading:
         content = self.kept.get(path)
         if content is None:
             return None
-        value = parse_json(content, f"{self.folder.name}/{path}", self.faults)
+        value = parse_json(content, f"{self.name}/{path}", self.faults)
         if value is None:
             return None
         found = value.get("schema") if isinstance(value, dict) else None
@@ -212,16 +224,16 @@ class _Reading:
         if content is None:
             self.fault(MANIFEST, "missing", "the SHA-256 of every file of the run")
             return {}
-        return parse_manifest(content, f"{self.folder.name}/{MANIFEST}", self.faults)
+        return parse_manifest(content, f"{self.name}/{MANIFEST}", self.faults)
 
     def completeness(self, manifest: Mapping[str, str]) -> None:
         """A run that failed, or that never wrote one of its documents, is no evidence."""
-        if "failure.json" in self.kept:
-            failure = self.document("failure.json", "assay/failure/1")
+        if _FAILURE in self.kept:
+            failure = self.document(_FAILURE, "assay/failure/1")
             found = "a run that failed"
             if failure:
                 found += f" at {failure.get('stage')}: {failure.get('message')}"
-            self.fault("failure.json", found, "a run that finished")
+            self.fault(_FAILURE, found, "a run that finished")
             return
         for name, (path, _) in _DOCUMENTS.items():
             if path not in self.kept and path not in manifest and name not in _OPTIONAL:

@@ -13,6 +13,9 @@ from enum import Enum
 from report.source import Source
 from report.units import Quantity
 
+PLATFORMS = ("cpu", "gpu", "tpu")
+"""Where JAX runs, as it names them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:

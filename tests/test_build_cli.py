@@ -134,6 +134,19 @@ def test_a_published_figure_is_drawn_again_from_its_record(assay: Command, house
     assert out.read_bytes() == (house / f"site/figures/error-by-policy.{suffix}").read_bytes()
 
 
+@pytest.mark.parametrize("name", ["My Run", "chips", "run#2", "ünï.1"])
+def test_a_run_folder_may_be_called_anything(assay: Command, house: Path, name: str):
+    run = shutil.copytree(house / RECORD, house / "runs" / name)
+
+    drawn = assay(house, "figure", "error-by-policy", "--evidence", run, "--out", "again.svg")
+    kept = assay(house, "record", run, "--as", "precision-mine")
+
+    assert (drawn.returncode, kept.returncode) == (0, 0), drawn.stderr + kept.stderr
+    published = (house / "site/figures/error-by-policy.svg").read_bytes()
+    assert (house / "again.svg").read_bytes() == published
+    assert tree(house / "lab/records/precision-mine") == tree(run)
+
+
 def test_a_figure_of_a_historic_run_says_so(assay: Command, house: Path):
     edit(house / "lab/precision_profile.py")
 

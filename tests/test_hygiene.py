@@ -62,3 +62,9 @@ def test_the_site_holds_no_absolute_link_and_no_style_attribute(built: Path):
             )
         ]
     assert wrong == []
+
+
+def test_what_opens_a_browser_is_marked_so(request: pytest.FixtureRequest):
+    for item in request.session.items:
+        needed = "browser" in getattr(item, "fixturenames", ())
+        assert needed == (item.get_closest_marker("browser") is not None), item.nodeid

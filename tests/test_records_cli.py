@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Command, tree
+from tests.conftest import PROJECT, Command, tree
 
 RECORD = "lab/records/precision-cpu"
 
@@ -139,6 +139,31 @@ def test_records_of_a_content_folder_of_ones_own_stay_in_it(assay: Command, hous
     assert tree(house / "lab") == before
 
 
+def test_the_next_command_is_for_the_same_content(assay: Command, house: Path, run: Path):
+    mine = house / "my texts"
+
+    kept = assay(house, "record", run, "--as", "precision-mine", "--content", mine)
+    shared = assay(house, "record", run, "--as", "precision-mine")
+
+    assert f"Next: python build.py check --content '{mine}'\n" in kept.stdout
+    assert shared.stdout.endswith("Next: python build.py check\n")
+    edit_lab(house)
+    stale = assay(house, "check", "--content", mine)
+    assert f"measure again: python build.py run precision-mine --content '{mine}'\n" in stale.stderr
+
+
+def test_a_failed_run_is_named_by_its_stage_and_is_to_be_run_again(assay: Command, house, run):
+    (run / "report.json").unlink()
+    shutil.copy(PROJECT / "tests/broken/record-of-a-failure/record/failure.json", run)
+
+    done = assay(house, "record", run, "--as", "precision-mine")
+
+    assert done.returncode == 7
+    assert "failed at backend: no TPU is visible" in done.stderr
+    assert done.stderr.endswith("Run it again: python build.py run precision_profile\n")
+    assert not (house / "lab/records/precision-mine").exists()
+
+
 def test_without_jax_measuring_is_refused_and_says_how_to_add_it(assay, house, tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['jax'] = None\n", "utf-8")
 
@@ -182,7 +207,7 @@ def test_a_lab_writes_a_new_run_folder_each_time(assay: Command, house: Path):
 
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert sorted(os.listdir(house / "runs")) == ["precision-profile-1", "precision-profile-2"]
-    assert "record runs/precision-profile-1 --as NAME" in first.stdout
+    assert "record runs/precision-profile-1 --as NAME\n" in first.stdout
 
 
 @pytest.mark.lab

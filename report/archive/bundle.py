@@ -82,15 +82,13 @@ def practice_workspace(lab: Path, evidence: Iterable[Evidence], lock: Path) -> b
     return pack({f"practice-workspace/{path}": data for path, data in files.items()})
 
 
-def artifacts(site: Mapping[str, bytes | Path]) -> bytes:
-    """Every figure file and every record file of a rendered site: a zip."""
-    files = {
-        path: data if isinstance(data, bytes) else data.read_bytes()
-        for path, data in site.items()
-        if path.startswith(("figures/", "records/")) and not path.endswith(".html")
+def artifacts(files: Mapping[str, bytes | Path]) -> bytes:
+    """`files`, which are those of figures and records, by their paths: a zip."""
+    packed = {
+        path: data if isinstance(data, bytes) else data.read_bytes() for path, data in files.items()
     }
-    files[manifest.NAME] = manifest.manifest(files)
-    return pack({f"assay-artifacts/{path}": data for path, data in files.items()})
+    packed[manifest.NAME] = manifest.manifest(packed)
+    return pack({f"assay-artifacts/{path}": data for path, data in packed.items()})
 
 
 def lab_requirements(lock: str) -> tuple[str, dict[str, str]]:

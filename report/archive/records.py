@@ -15,7 +15,7 @@ from pathlib import Path
 
 from report.archive import manifest
 from report.errors import UsageFault, did_you_mean
-from report.evidence import Evidence, verify, verify_manifest
+from report.evidence import Evidence, verify_all, verify_manifest
 from report.folder import RESERVED, exchange
 from report.record import Record, load_record
 
@@ -62,7 +62,7 @@ def add(
     """
     _check_name(name)
     record = load_record(run)
-    evidence = verify_manifest(record) if allow_stale else verify(record, lab)
+    evidence = verify_all([record], lab, allow_stale=allow_stale)[record.name]
     with changing(records):
         target = records / name
         if os.path.lexists(target) and not replace:

@@ -11,6 +11,7 @@ from report.content.form import Form
 from report.content.shelf import Text, forms, lists, texts
 from report.content.strict import Scalar, read_yaml
 from report.errors import Fault
+from report.specs import PLATFORMS
 
 Outcome = Literal["hold", "adopt", "reject"]
 
@@ -59,8 +60,6 @@ REPORT_FACTS: Mapping[str, tuple[str, ...]] = {
     "scope": ("devices", "extent", "platform", "left to qualify"),
 }
 """What each part of a decision report must answer, if only with null. It may answer more."""
-
-PLATFORMS = ("cpu", "gpu", "tpu")
 
 _COMPARATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,

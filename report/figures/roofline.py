@@ -28,7 +28,7 @@ def draw(study: RooflineStudy) -> Figure:
     points = "; ".join(_point_words(drawn, product) for product in products)
     alt_text = (
         f"Roofline of {drawn.chip} for {drawn.operand.upper()} operands, both axes logarithmic. "
-        f"A slope of {_readings(study)} meets a flat ceiling of {drawn.peak.as_documented} at "
+        f"A slope of {_readings(study)} meets a flat ceiling of {drawn.peak.label} at "
         f"{_ridges(study.rooflines[study.chip])} {drawn.work} per byte. {_ground(study)} "
         f"At best, {points}."
     )
@@ -71,7 +71,7 @@ def draw(study: RooflineStudy) -> Figure:
 
 
 def _readings(study: RooflineStudy) -> str:
-    return " or ".join(r.bandwidth.as_documented for r in study.rooflines[study.chip][:2])
+    return " or ".join(r.bandwidth.label for r in study.rooflines[study.chip][:2])
 
 
 def _cited(study: RooflineStudy) -> str:
@@ -79,11 +79,11 @@ def _cited(study: RooflineStudy) -> str:
     readings = study.rooflines[study.chip][:2]
     peak = readings[0].peak
     slopes = ", or ".join(
-        f"{r.bandwidth.as_documented} ([{r.bandwidth.edition}]({r.bandwidth.source.href}))"
+        f"{r.bandwidth.label} ([{r.bandwidth.edition}]({r.bandwidth.source.href}))"
         for r in readings
     )
     return (
-        f"Ceilings of one {readings[0].chip} chip: {peak.as_documented} "
+        f"Ceilings of one {readings[0].chip} chip: {peak.label} "
         f"([{peak.edition}]({peak.source.href})) and {slopes}."
     )
 
@@ -120,7 +120,8 @@ def _rows(study: RooflineStudy) -> list[dict[str, Scalar]]:
     return [
         {
             "chip": reading.chip,
-            "bandwidth": reading.bandwidth.as_documented,
+            "bandwidth": reading.bandwidth.label,
+            "as_documented": reading.bandwidth.as_documented,
             "m": product.m,
             "flop": product.operations,
             "bytes": product.bytes,
@@ -143,9 +144,10 @@ def _table(study: RooflineStudy) -> Table:
         return (
             Cell(text=f"{product.m}"),
             Cell(
-                text=reading.bandwidth.as_documented,
+                text=reading.bandwidth.label,
                 kind="documented",
                 href=f"chips.html#{study.chip}",
+                note=f"in its source: {reading.bandwidth.as_documented}",
             ),
             Cell(text=_intensity(product), kind="computed", href=worked("intensity")),
             Cell(
@@ -227,8 +229,8 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
             "floor": bottom,
             "slope_x": slope_at,
             "slope_y": slope_at * found[0].bandwidth.per_s / TERA,
-            "peak_text": f"{found[0].peak.as_documented} in {found[0].operand.upper()}",
-            "slope_text": " or ".join(r.bandwidth.as_documented for r in found[:2]),
+            "peak_text": f"{found[0].peak.label} in {found[0].operand.upper()}",
+            "slope_text": " or ".join(r.bandwidth.label for r in found[:2]),
             "ridge_text": f"ridge {_ridges(found)}",
             "grey": id_ in study.grey,
         }
@@ -330,7 +332,7 @@ def _ridges(readings: tuple[Roofline, ...]) -> str:
 def _citations(readings: tuple[Roofline, ...]) -> list[str]:
     """One line a ceiling: the value as documented, then the document."""
     ceilings = [readings[0].peak, *(reading.bandwidth for reading in readings[:2])]
-    return [f"{ceiling.as_documented}: {ceiling.edition}" for ceiling in ceilings]
+    return [f"{ceiling.label}: {ceiling.edition}" for ceiling in ceilings]
 
 
 def _corners(

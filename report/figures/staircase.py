@@ -185,11 +185,11 @@ def _table(run: Preflight, points: list[Point], target: str) -> Table:
 
 def _chart(points: list[Point], *, narrow: bool) -> alt.LayerChart:
     if narrow:
-        frame = theme.Frame(width=330, height=3 * 196 + 26)
-        panels = [(40.0, 30.0 + 196 * at, 278.0, 132.0) for at in range(3)]
+        frame = theme.Frame(width=330, height=3 * 196 + 38)
+        panels = [(40.0, 42.0 + 196 * at, 278.0, 132.0) for at in range(3)]
     else:
-        frame = theme.Frame(width=600, height=300)
-        panels = [(44.0 + 190 * at, 42.0, 166.0, 206.0) for at in range(3)]
+        frame = theme.Frame(width=600, height=304)
+        panels = [(44.0 + 190 * at, 46.0, 166.0, 206.0) for at in range(3)]
     right_of = log2(max(p.size for p in points))
     marks: list[dict[str, Any]] = []
     ideals: list[dict[str, Any]] = []
@@ -224,7 +224,7 @@ def _chart(points: list[Point], *, narrow: bool) -> alt.LayerChart:
     legend = [
         {
             "x": 6 + at * (76 if narrow else 90),
-            "y": 6.0,
+            "y": 9.0,
             "text": POLICIES[policy].partition(",")[0],
             "policy": policy,
         }
@@ -263,7 +263,7 @@ def _chart(points: list[Point], *, narrow: bool) -> alt.LayerChart:
         )
     dotted = "dotted: packed" if narrow else "dotted: packed, without padding"
     layers.append(
-        alt.Chart(theme.rows([{"x": 6 + 3 * (76 if narrow else 90), "y": 6.0, "text": dotted}]))
+        alt.Chart(theme.rows([{"x": 6 + 3 * (76 if narrow else 90), "y": 9.0, "text": dotted}]))
         .mark_text(fontSize=12.5, color=theme.INK2)
         .encode(x=x, y=y, text="text:N")
     )

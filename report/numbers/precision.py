@@ -11,13 +11,13 @@ from report.evidence import Evidence
 from report.numbers.reading import Fields
 from report.record import Record
 from report.source import Source
+from report.specs import PLATFORMS
 
 Case = Literal["balanced", "outlier"]
 Policy = Literal["fp32", "bf16", "int8"]
 
 SCHEMA = "assay/precision/1"
 CASES: tuple[Case, ...] = ("balanced", "outlier")
-PLATFORMS = ("cpu", "gpu", "tpu")
 POLICIES: tuple[Policy, ...] = ("fp32", "bf16", "int8")
 
 OPERAND_BYTES: Mapping[Policy, int] = {"fp32": 4, "bf16": 2, "int8": 1}
@@ -169,6 +169,16 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimingFloor:
+    """What a sample costs when there is next to nothing to compute, in seconds."""
+
+    clock: Timing
+    """Reading the clock twice."""
+    empty_call: Timing
+    """Dispatching a program that returns its one number, and waiting for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
     """A file of the run, by its path in the run folder; the manifest has the same digest."""
 
@@ -218,6 +228,7 @@ class PrecisionRun:
     inputs: Mapping[Case, Inputs]
     reference_norms: Mapping[Case, float]
     """‖Y‖₂ of the FP64 product, by case."""
+    floor: TimingFloor
     results: tuple[Result, ...]
 
     def result(self, case: Case, policy: Policy) -> Result:
@@ -233,7 +244,7 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
     )
     config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
     results = report.within("results")
-    inputs = report.within("inputs")
+    inputs, floor = report.within("inputs"), report.within("timing_floor_s")
     files = {file.path: file.sha256 for file in record.files}
     run = PrecisionRun(
         name=record.name,
@@ -250,6 +261,9 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
         reference_norms={
             case: report.within("reference").within(case).number("norm") for case in CASES
         },
+        floor=TimingFloor(
+            clock=_timing(floor.within("clock")), empty_call=_timing(floor.within("empty_call"))
+        ),
         results=tuple(
             _result(results.within(f"{case}-{policy}"), case, policy, files)
             for case in CASES
@@ -261,8 +275,14 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
         _agree_with_case(result, run, results.within(result.id))
     _agree_with_setting(run, report, environment)
     _agree_with_request(run, record, report, config)
-    for extra in sorted(results.found.keys() - {result.id for result in run.results}):
-        results.fault(extra, "a result", "only the six of this lab")
+    for fields, known in (
+        (results, [result.id for result in run.results]),
+        (inputs, CASES),
+        (report.within("reference"), CASES),
+        (floor, ["clock", "empty_call"]),
+    ):
+        for extra in sorted(fields.found.keys() - set(known)):
+            fields.fault(extra, "one that this lab does not make", f"only {', '.join(known)}")
     for case in CASES:
         _operands_agree(run.request, inputs.within(case))
     if (lab := report.text("lab")) != config.text("lab"):

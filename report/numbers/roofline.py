@@ -56,12 +56,15 @@ class Product:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """One documented rate, in the source's unit and in base units a second."""
+    """One documented rate, in the source's words and unit, and in base units a second."""
 
     pointer: str
     """Where the documented value stands, such as `chips#/v5e/peak_bf16`."""
     per_s: float
+    label: str
+    """Amount and unit as pages print them, such as `800 GiB/s`."""
     as_documented: str
+    """The source's own words, such as `800 GiBps`."""
     edition: str
     """Title and edition of the document."""
     source: Source

@@ -220,7 +220,7 @@ def _kind(document: str, keys: list[str]) -> Kind:
 def _unit(keys: list[str]) -> str:
     if {"stored_bytes", "compiler_memory_bytes"} & set(keys):
         return "B"
-    if "timing_s" in keys:
+    if {"timing_s", "timing_floor_s"} & set(keys):
         return "s"
     suffixes = {"_ns": "ns", "_db": "dB"}
     return next((unit for end, unit in suffixes.items() if keys[-1].endswith(end)), "")
@@ -228,7 +228,7 @@ def _unit(keys: list[str]) -> str:
 
 _TABLES = {
     "stored_bytes": "-bytes",
-    "compiler_memory_bytes": "-bytes",
+    "compiler_memory_bytes": "-compiler",
     "timing_s": "-timing",
     "quantization": "-quantization",
 }

@@ -129,7 +129,8 @@ def _ceiling(spec: Spec, quantity: Quantity, path: str) -> Ceiling:
     return Ceiling(
         pointer=f"chips#/{path}",
         per_s=float(quantity.base()),
-        as_documented=quantity.label,
+        label=quantity.label,
+        as_documented=spec.as_documented,
         edition=spec.reference.label,
         source=spec.source,
     )

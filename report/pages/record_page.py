@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from report import exhibit
+from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
 from report.exhibit import Cell, Column, Kind, Scalar, Table, literal
 from report.notation import render
-from report.numbers.precision import CASES, Artifact, Result
+from report.numbers.precision import CASES, Artifact, Result, Timing
 from report.numbers.study import Study
 from report.pages.anchors import relative
 from report.pages.desk import Heading
@@ -84,10 +85,17 @@ def set_record(
         ),
         "stored": table(
             "stored",
-            "Bytes of the operands as stored, and the compiler’s own account of each program",
-            "Result|>Values|>Scales|>Stored|>Arguments|>Output|>Temporary|>Peak",
-            [memory(result) for result in results],
+            "Bytes of the operands as stored",
+            "Result|>Values|>Scales|>Stored",
+            [stored(result) for result in results],
             [f"{each}-bytes" for each in ids],
+        ),
+        "compiler": table(
+            "compiler",
+            "Bytes of each program by the compiler’s own account: its figures, not measurements",
+            "Result|>Arguments|>Output|>Alias|>Temporary|>Generated code|>Peak",
+            [memory(result) for result in results],
+            [f"{each}-compiler" for each in ids],
         ),
         "quantization": table(
             "quantization",
@@ -100,12 +108,26 @@ def set_record(
             "timing",
             "Wall time of warmed, synchronized calls on this machine. No policy is ranked by it.",
             "Result|>Samples|>Minimum|>Median|>Maximum",
-            [timing(result) for result in results],
+            [timing(code(result.id), result.timing) for result in results],
             [f"{each}-timing" for each in ids],
         ),
+        "floor": table(
+            "floor",
+            "The floor under these times: what a sample costs with next to nothing to compute",
+            "What was called|>Samples|>Minimum|>Median|>Maximum",
+            [
+                timing(shown("Empty call: the dispatch floor"), run.floor.empty_call),
+                timing(shown("No call: the clock itself"), run.floor.clock),
+            ],
+            ["timing_floor_s", "timing_floor_s-clock"],
+        ),
         "samples": [
-            {"id": result.id, "text": ", ".join(f"{sample!r}" for sample in result.timing.samples)}
-            for result in results
+            {"id": name, "text": ", ".join(f"{sample!r}" for sample in times.samples)}
+            for name, times in (
+                *((result.id, result.timing) for result in results),
+                ("empty_call", run.floor.empty_call),
+                ("clock", run.floor.clock),
+            )
         ],
         "programs": list(programs(results, record, page.path)),
         "trace": trace(record, table),
@@ -247,17 +269,27 @@ def errors(result: Result) -> tuple[Cell, ...]:
     )
 
 
+def stored(result: Result) -> tuple[Cell, ...]:
+    found = result.stored
+    counts = (found.values, found.scales, found.total)
+    return (code(result.id), *(shown(render(count, "bytes"), "computed") for count in counts))
+
+
 def memory(result: Result) -> tuple[Cell, ...]:
-    stored, account = result.stored, result.memory
+    told = result.memory
+    counts = (
+        told.argument,
+        told.output,
+        told.alias,
+        told.temporary,
+        told.generated_code,
+        told.peak,
+    )
     return (
         code(result.id),
         *(
-            shown(render(count, "bytes"), "computed")
-            for count in (stored.values, stored.scales, stored.total)
-        ),
-        *(
             shown(render(count, "bytes", reason="this compiler does not tell"), "estimated")
-            for count in (account.argument, account.output, account.temporary, account.peak)
+            for count in counts
         ),
     )
 
@@ -274,10 +306,9 @@ def quantization(result: Result) -> tuple[Cell, ...]:
     )
 
 
-def timing(result: Result) -> tuple[Cell, ...]:
-    times = result.timing
+def timing(name: Cell, times: Timing) -> tuple[Cell, ...]:
     return (
-        code(result.id),
+        name,
         shown(str(len(times.samples))),
         *(
             shown(render(seconds, "seconds(2)"), "measured")
@@ -313,8 +344,20 @@ def program_text(name: str, artifact: Artifact, record: Record, page: str) -> Co
 
 
 def listing(path: Path) -> str:
-    """A program's text, or nothing when it is too long, or holds what a page cannot print."""
-    text = path.read_bytes().decode("utf-8", "replace")
+    """A program's text, or nothing when it is too long, or holds what a page cannot print.
+
+    Bytes that are no text are an `EvidenceMismatch`.
+    """
+    content = path.read_bytes()
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        found = f"the byte 0x{content[error.start]:02X} at {error.start:,}, which is not UTF-8"
+        raise EvidenceMismatch(
+            "A recorded program is no text:",
+            [Fault(where=str(path), found=found, expected="a program as text, in UTF-8")],
+            hint="Restore that file from whoever made the run, or measure again.",
+        ) from None
     plain = all(line.isprintable() for line in text.replace("\t", " ").split("\n"))
     return text if plain and len(text) <= MAX_TEXT else ""
 

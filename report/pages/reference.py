@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from html import escape
 
 from markupsafe import Markup
@@ -35,7 +36,7 @@ ARCHIVES = {
         "All figures and all record files of this site in one archive.",
     ),
 }
-"""What the archive room adds to the site after its pages are set."""
+"""What each archive of a site holds, by its path."""
 TITLES = {
     "index": "Assay",
     "chips": "Chips, as documented",
@@ -164,7 +165,9 @@ def in_full(value: Value) -> str:
     return f"{text}\u00a0{value.unit}" if value.unit else text
 
 
-def set_downloads(press: Press, figures: Mapping[str, Figure]) -> None:
+def set_downloads(
+    press: Press, figures: Mapping[str, Figure], archives: Mapping[str, bytes]
+) -> None:
     page = Page(
         path="downloads.html",
         kind="downloads",
@@ -193,7 +196,15 @@ def set_downloads(press: Press, figures: Mapping[str, Figure]) -> None:
         page,
         galley,
         archives=[
-            {"href": path, "name": name, "text": text} for path, (name, text) in ARCHIVES.items()
+            {
+                "href": path,
+                "name": name,
+                "text": text,
+                "size": render(len(archives[path]), "bytes"),
+                "sha256": sha256(archives[path]).hexdigest(),
+            }
+            for path, (name, text) in ARCHIVES.items()
+            if path in archives
         ],
         figures=drawings,
         records=[

@@ -12,6 +12,7 @@ from report.ladder import Rung
 from report.notation import render
 from report.pages.anchors import relative
 from report.pages.desk import Claim, Stated
+from report.units import Quantity, parse_unit
 
 if TYPE_CHECKING:
     from report.pages.prose import Galley
@@ -32,6 +33,12 @@ RUNGS: Mapping[Rung, str] = {
     Rung.MATRIX_INSTRUCTION: "what the compiler’s schedule gives the matrix unit; nothing was run",
     Rung.MEASURED_ON_DEVICE: "seen in a profile of the device",
 }
+
+WANTED_UNITS: Mapping[str, str] = {
+    **dict.fromkeys(("percent", "error", "power_of_two"), ""),
+    **{"bytes": "B", "seconds": "s", "decibel": "dB"},
+}
+"""The unit that a recorded or derived number must have for a format; others take any."""
 
 
 class RoleFault(ValueError):
@@ -58,6 +65,12 @@ def set_value(use: Use) -> str:
         raise RoleFault(f"value {use.text!r} has no format", "write {value}`pointer; format`")
     value = galley.desk.values.lookup(pointer)
     text = render(value.printable, spelling, reason=value.reason)
+    wanted = _wanted_unit(spelling, value.unit)
+    if not isinstance(value.printable, Quantity) and value.unit != wanted:
+        raise RoleFault(
+            f"{spelling} prints {_in_unit(wanted)}, and {pointer!r} is {_in_unit(value.unit)}",
+            "use fixed(n), or point at another value",
+        )
     claim = Claim(
         page=galley.page,
         id=f"v-{len(galley.claims) + 1}",
@@ -135,6 +148,18 @@ ROLES: Mapping[str, Callable[[Use], str]] = {
     "term": set_term,
     "kbd": set_kbd,
 }
+
+
+def _wanted_unit(spelling: str, otherwise: str) -> str:
+    """What a plain number must count for a format; `quantity(GB, 1)` wants bytes."""
+    name, _, arguments = spelling.partition("(")
+    if name == "quantity":
+        return parse_unit(arguments.partition(",")[0].strip()).base
+    return WANTED_UNITS.get(name, otherwise)
+
+
+def _in_unit(unit: str) -> str:
+    return f"a number of {unit}" if unit else "a number without a unit"
 
 
 def _forms(term: str) -> tuple[str, ...]:

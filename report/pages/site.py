@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from report.cache import Store
@@ -32,7 +33,6 @@ from report.pages.preflight_page import add_preflight_anchors, set_preflight
 from report.pages.press import Press, environment, term_anchor
 from report.pages.record_page import made_on
 from report.pages.reference import (
-    ARCHIVES,
     TABLE_PAGES,
     TITLES,
     set_downloads,
@@ -60,8 +60,12 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     tables: Mapping[str, Table],
     templates: Path,
     cache: Store | None = None,
+    archives: Mapping[str, bytes] = MappingProxyType({}),
 ) -> dict[str, bytes | Path]:
-    """Every file of the site by path, or ContentFault with every fault of every page."""
+    """Every file of the site by path, or ContentFault with every fault of every page.
+
+    `archives` are published as they are; the downloads page has the size and hash of each.
+    """
     evidence = featured_first(evidence, study)
     jinja = environment(templates, cache)
     pieces = jinja.get_template("pieces.html").module
@@ -110,7 +114,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
         set_report(press, report, dict(figures))
     set_documents(press, decisions, "decision")
     set_workings(press)
-    set_downloads(press, figures)
+    set_downloads(press, figures, archives)
     set_glossary(press)
     set_search(press)
     raise_if_any(ContentFault, "The pages cannot be set as they are written:", press.faults)
@@ -119,12 +123,10 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     finished = {path: read_page(html) for path, html in press.pages.items()}
     site |= assets(templates, figures)
     site["assets/search-text.js"] = search_text(finished, press.titles)
-    for figure in figures.values():
-        site |= FigureFiles(figure=figure).all()
-    for proof in evidence.values():
-        site |= record_files(proof)
+    site |= exhibit_files(figures, evidence)
+    site.update(archives)
     site["claims.json"] = claims(press)
-    check_links(site, finished=finished, promised=(*ARCHIVES, RUNTIME), written=press.written)
+    check_links(site, finished=finished, promised=(RUNTIME,), written=press.written)
     return site
 
 
@@ -210,6 +212,18 @@ def assets(templates: Path, figures: Mapping[str, Figure]) -> dict[str, bytes | 
             files[f"assets/fonts/{face.name.lower()}"] = face
     for figure in figures.values():
         files |= specifications(figure)
+    return files
+
+
+def exhibit_files(
+    figures: Mapping[str, Figure], evidence: Mapping[str, Evidence]
+) -> dict[str, bytes | Path]:
+    """Every figure file and every record file of a site, by path."""
+    files: dict[str, bytes | Path] = {}
+    for figure in figures.values():
+        files |= FigureFiles(figure=figure).all()
+    for proof in evidence.values():
+        files |= record_files(proof)
     return files
 
 

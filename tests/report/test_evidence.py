@@ -25,8 +25,8 @@ def lab(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(CASE / "record", tmp_path / "precision-cpu"))
+def run(lab: Path) -> Path:
+    return Path(shutil.copytree(CASE / "record", lab / "records" / "precision-cpu"))
 
 
 def places(error: EvidenceMismatch) -> list[str]:
@@ -124,8 +124,8 @@ def test_staleness_allowed_is_not_alteration_allowed(run, lab):
         verify_manifest(load_record(run))
 
 
-def test_the_faults_of_all_records_are_told_together(run, lab, tmp_path):
-    other = Path(shutil.copytree(run, tmp_path / "precision-batch-one"))
+def test_the_faults_of_all_records_are_told_together(run, lab):
+    other = Path(shutil.copytree(run, run.parent / "precision-batch-one"))
     (run / "report.json").unlink()
     (other / "extra.txt").write_text("x")
     (lab / "tiny.py").write_text("# edited\n")
@@ -140,6 +140,42 @@ def test_the_faults_of_all_records_are_told_together(run, lab, tmp_path):
         "lab/tiny.py",
     ]
     assert "run precision-cpu; python build.py run precision-batch-one" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("place", "command"),
+    [
+        ("lab/records/precision-cpu", "run precision-cpu"),
+        ("my texts/records/precision-cpu", "run precision-cpu --content '{}/my texts'"),
+        ("runs/precision-cpu", "run tiny"),
+    ],
+)
+def test_what_to_run_again_is_a_record_of_its_content_or_the_lab(lab, tmp_path, place, command):
+    (lab / "tiny.py").write_text("# edited\n")
+    run = Path(shutil.copytree(CASE / "record", tmp_path / place))
+
+    with pytest.raises(EvidenceMismatch) as caught:
+        verify(load_record(run), lab)
+
+    again = f"python build.py {command.format(tmp_path)}"
+    assert caught.value.hint == f"Restore these files, or measure again: {again}"
+
+
+@pytest.mark.parametrize("stale", [False, True])
+def test_a_failed_run_is_to_be_run_again_whatever_else_is_wrong(run, lab, stale):
+    shutil.copy(CASE.parent / "record-of-a-failure/record/failure.json", run)
+    (run / "report.json").unlink()
+    (lab / "tiny.py").write_text("# edited\n")
+
+    with pytest.raises(EvidenceMismatch) as caught:
+        verify_all([load_record(run)], lab, allow_stale=stale)
+
+    assert [(fault.where, fault.found) for fault in caught.value.faults] == [
+        ("precision-cpu/failure.json", "a run that failed at backend: no TPU is visible")
+    ]
+    assert caught.value.hint == "Run it again: python build.py run precision-cpu"
+    with pytest.raises(EvidenceMismatch, match="A run that failed is no evidence"):
+        verify_manifest(load_record(run))
 
 
 def test_line_endings_alone_are_called_that(run, lab):

@@ -121,6 +121,7 @@ def test_the_roofline_cites_both_bandwidths_and_calls_itself_a_bound():
         assert reading in figure.caption
         assert reading in figure.drawing.svg.decode()
     assert "copy of 2026-08-26" in figure.drawing.wide
+    assert [row["as_documented"] for row in figure.data] == ["800 GiBps"] * 2 + ["819 GBps"] * 2
 
 
 @pytest.mark.parametrize("name", LIVE)

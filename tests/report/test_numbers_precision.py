@@ -42,6 +42,7 @@ def test_every_wrong_field_is_told_at_once():
             "/request/batch": True,
             "/schema": "assay/precision/2",
             "/inputs/balanced/example_row": [1.0, "two"],
+            "/timing_floor_s/clock/median": "short",
         },
     )
 
@@ -57,6 +58,7 @@ def test_every_wrong_field_is_told_at_once():
         "/request/batch",
         "/schema",
         "/inputs/balanced/example_row",
+        "/timing_floor_s/clock/median",
     }
 
 
@@ -154,6 +156,22 @@ def test_operands_have_the_shape_that_was_requested():
         read_precision(edited(RUN, {"/inputs/outlier/x_shape": [64, 127]}))
 
     assert [fault.expected for fault in caught.value.faults] == ["[64, 128], as requested"]
+
+
+@pytest.mark.parametrize(
+    ("place", "known"),
+    [
+        ("/inputs/middling", "only balanced, outlier"),
+        ("/reference/middling", "only balanced, outlier"),
+        ("/timing_floor_s/sleep", "only clock, empty_call"),
+    ],
+)
+def test_a_case_that_no_page_would_show_is_refused(place, known):
+    with pytest.raises(EvidenceMismatch) as caught:
+        read_precision(edited(RUN, {place: {}}))
+
+    (fault,) = caught.value.faults
+    assert (fault.where, fault.expected) == (f"{RUN}/report.json{place}", known)
 
 
 CONTRADICTIONS = {

@@ -25,7 +25,12 @@ def product(m: int = 1, k: int = 1024, n: int = 1024, **widths: int) -> Product:
 def ceiling(per_s: float) -> Ceiling:
     source = Source(name="a page", href="https://example.org")
     return Ceiling(
-        pointer="chips#/x/y", per_s=per_s, as_documented="", edition="a page", source=source
+        pointer="chips#/x/y",
+        per_s=per_s,
+        label="",
+        as_documented="",
+        edition="a page",
+        source=source,
     )
 
 
@@ -86,10 +91,12 @@ def test_both_documented_bandwidths_of_v5e_stand():
 
     first, second, *_ = rooflines_of(v5e, "bf16")
 
+    assert (first.bandwidth.label, second.bandwidth.label) == ("800 GiB/s", "819 GB/s")
     assert (first.bandwidth.as_documented, second.bandwidth.as_documented) == (
-        "800 GiB/s",
-        "819 GB/s",
+        "800 GiBps",
+        "819 GBps",
     )
+    assert (first.peak.label, first.peak.as_documented) == ("197 TFLOP/s", "197 TFLOPs")
     assert first.ridge == pytest.approx(229.34, abs=0.01)
     assert second.ridge == pytest.approx(240.54, abs=0.01)
     assert first.bandwidth.source.href != ""

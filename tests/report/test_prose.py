@@ -281,6 +281,15 @@ def test_what_came_to_no_link_and_no_role_is_a_fault(set_text, text):
     assert set_text(text)[0].faults != []
 
 
+@pytest.mark.parametrize(
+    "spelling", ["bytes", "bytes(GiB, 1)", "quantity(GB, 1)", "seconds(2)", "decibel(1)"]
+)
+def test_a_ratio_is_never_printed_with_a_unit(set_text, spelling):
+    galley, _ = set_text(f"It is {{value}}`run#/results/int8/relative_l2_error; {spelling}`.")
+
+    assert len(galley.faults) == 1
+
+
 @pytest.mark.parametrize("text", ["`[a](b` and `{value}`", "f(x)[1] (y)", "a]: b"])
 def test_brackets_that_promise_no_link_may_stand(set_text, text):
     assert set_text(text)[0].faults == []
