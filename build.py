@@ -103,7 +103,7 @@ def figure(options: Namespace, voice: Voice) -> int:
 
     with voice:
         voice.stage("Verifying the run")
-        evidence = verify_all([load_record(options.evidence)], LAB, allow_stale=True)
+        evidence = verify_all([load_record(options.evidence, "run")], LAB, allow_stale=True)
         voice.historic(evidence)
 
         voice.stage("Drawing")
@@ -189,8 +189,10 @@ def nothing_changed(arguments: list[str]) -> bool:
 def enter_venv() -> None:
     """Go on in .venv, where the locked libraries are; without it, in a Python that has them."""
     venv = f"{ROOT}/.venv"
-    if os.path.isfile(f"{venv}/bin/python") and os.path.realpath(sys.prefix) != venv:
-        os.execv(f"{venv}/bin/python", [f"{venv}/bin/python", f"{ROOT}/build.py", *sys.argv[1:]])
+    python = f"{venv}/bin/python"
+    inside = os.path.realpath(sys.prefix) == os.path.realpath(venv)
+    if not inside and sys.executable != python and os.access(python, os.X_OK):
+        os.execv(python, [python, f"{ROOT}/build.py", *sys.argv[1:]])
     if sys.version_info < (3, 11):
         print("Assay needs Python 3.11 or later. To set it up: make site", file=sys.stderr)
         sys.exit(3)
@@ -213,4 +215,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("Stopped. Nothing is half-written.", file=sys.stderr)
+        sys.exit(130)  # by the shell's convention

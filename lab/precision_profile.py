@@ -308,6 +308,12 @@ def compiler_memory(compiled: Any) -> dict[str, int | None]:
     }
 
 
+def no_figure(memory_bytes: dict[str, int | None]) -> str | None:
+    """Why some of the compiler's figures are null, or None when it gave them all."""
+    missing = [name for name, size in memory_bytes.items() if size is None]
+    return f"the compiler reports no figure for {', '.join(missing)}" if missing else None
+
+
 def timing_floor(device: "jax.Device", steps: int) -> dict[str, object]:
     """What a sample costs when there is next to nothing to compute: the clock, and one call."""
     import jax
@@ -331,6 +337,7 @@ def measure(
     return asdict(accuracy) | {
         "timing_s": sample(program.finish, steps=steps).as_json(),
         "compiler_memory_bytes": program.memory_bytes,
+        "compiler_memory_reason": no_figure(program.memory_bytes),
         "program": {
             "stablehlo": stablehlo,
             "stablehlo_sha256": folder.write_program(stablehlo, program.stablehlo),

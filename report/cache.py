@@ -8,9 +8,17 @@ import os
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import Protocol
 
 _DIGEST = 32
 """Bytes of the SHA-256 that precedes each entry."""
+
+
+class Store(Protocol):
+    """Keeps bytes by key, or keeps nothing."""
+
+    def get(self, key: str) -> bytes | None: ...
+    def put(self, key: str, kept: bytes) -> None: ...
 
 
 class Cache:

@@ -23,9 +23,6 @@ LABS = {"precision_profile": ("platform", "batch", "features", "outputs", "steps
 
 DRAWINGS = (".svg", ".png", ".json", ".csv")
 
-STOPPED = 130
-"""Exit code after Ctrl-C, by the shell's convention."""
-
 OF_THE_DISK = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
     *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
@@ -43,17 +40,16 @@ EXAMPLES = {
 
 def answer(arguments: Sequence[str], commands: Sequence[Command]) -> int:
     """Do what `arguments` ask for; a refusal is told, and has the exit code of its kind."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    command, options = read_arguments(arguments, commands)
-    voice = Voice(options.json)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever called
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+        getattr(sys, name).reconfigure(errors="backslashreplace")
+    voice = Voice("--json" in arguments)
     try:
+        command, options = read_arguments(arguments, commands)
         return command(options, voice)
     except ReportError as refusal:
         return voice.refuse(refusal)
-    except KeyboardInterrupt:
-        voice.note("Stopped. Nothing is half-written.")
-        return STOPPED
     except BrokenPipeError:  # whoever was reading has heard enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -76,7 +72,10 @@ def read_arguments(
     parser = argparse.ArgumentParser(
         prog="python build.py",
         description="Build a site in which every number can be traced to its record.",
-        epilog="Without a command: build. Every command has --help with an example.",
+        epilog="example:\n  python build.py\n\n"
+        "Without a command: build. Every command has --help with an example.\n"
+        "README.md lists the exit codes.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -101,6 +100,8 @@ def read_arguments(
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     options.lab_options = rest
     options.records = _records_of(options)
+    if options.command != "record" and not options.content.is_dir():
+        parser.error(f"there is no content folder {options.content}")
     if options.command == "build" and _lies_in(options.out, options.content):
         parser.error(f"the output {options.out} lies in the content {options.content}")
     return by_name[options.command], options
@@ -134,7 +135,7 @@ def _add_options(command: str, add: Callable[..., object]) -> None:
                 help="FILE.svg, .png, .json or .csv",
             )
         case "run":
-            target = f"a lab ({', '.join(LABS)}) or the name of a record"
+            target = f"a lab ({', '.join(LABS)}), its own options following, or a record's name"
             add("target", metavar="LAB_OR_RECORD", help=target)
             add("--run-dir", type=_place, metavar="DIR", help="where a lab writes: a new folder")
         case "record":
@@ -181,6 +182,8 @@ def _place(text: str) -> Path:
         text.encode()
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError(f"{os.fsencode(text)!r} is not UTF-8") from None
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name is no place")
     return Path(text)
 
 

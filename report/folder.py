@@ -31,7 +31,8 @@ PLAN = f"{MARKER}.part"
 """The paths a build is going to write, with no digests yet; gone once the marker stands."""
 
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
-_RESERVED = re.compile(r"(?i)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
+RESERVED = re.compile(r"(?i)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
+"""Names that Windows keeps for devices, with any ending."""
 
 _ROOT = Path(__file__).resolve().parents[1]
 _SOURCES = ("report", "lab", "content", "templates", "tests", "bench", ".git", ".venv", ".cache")
@@ -73,7 +74,11 @@ def publish(files: Mapping[str, bytes | Path], out: Path, inputs: str) -> None:
     with _locked(out):
         recover(out)
         _check_ours(out)
-        _write(files, _beside(out, "new"), out, inputs)
+        try:
+            _write(files, _beside(out, "new"), out, inputs)
+        except BaseException:  # a full disk, Ctrl-C: the half-written site goes
+            _clear(_beside(out, "new"))
+            raise
         _swap(_beside(out, "new"), out)
         _clear(_beside(out, "new"))
         _clear(_beside(out, "old"))
@@ -171,7 +176,7 @@ def _check_paths(files: Mapping[str, bytes | Path]) -> None:
         if not _PATH.fullmatch(path) or path in (MARKER, PLAN) or len(path) > 240:
             expected = "A-Z, a-z, 0-9, '.', '_' and '-', in relative parts that begin with no dot"
             faults.append(Fault(where=path, found="not a path a site can have", expected=expected))
-        elif any(_RESERVED.fullmatch(part) or part.endswith(".") for part in path.split("/")):
+        elif any(RESERVED.fullmatch(part) or part.endswith(".") for part in path.split("/")):
             faults.append(Fault(where=path, found="a name that Windows keeps for itself"))
         twin = taken.setdefault(path.casefold(), path)
         if twin != path:
@@ -198,6 +203,9 @@ def _check_place(out: Path, sources: list[Path]) -> None:
     for source in _SOURCES:
         if real.is_relative_to(_ROOT / source):
             raise UsageFault(f"The output {out} lies in the sources, {source}.", hint=hint)
+    above = next((place for place in out.parents if place.exists()), None)
+    if above and not above.is_dir():
+        raise UsageFault(f"The output {out} would lie in {above}, which is no folder.", hint=hint)
 
 
 def _check_ours(out: Path) -> None:

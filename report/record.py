@@ -26,6 +26,8 @@ MAX_DEPTH = 16
 MAX_FILE_BYTES = 1 << 30
 MAX_JSON_BYTES = 16 << 20
 MAX_JSON_DEPTH = 32
+MAX_TEXT = 65_536
+"""Characters of one recorded text; a record keeps anything longer in a file of its own."""
 MAX_INTEGER = 2**53 - 1
 """Larger whole numbers change in a browser; a record writes them as text."""
 
@@ -40,9 +42,16 @@ _DOCUMENTS: Mapping[DocumentName, tuple[str, str]] = {
 """Each JSON document's file, and the schemas that are understood."""
 
 _OPTIONAL = ("trace",)
+_SIGNS = (MANIFEST, "report.json", "failure.json")
+"""One of these is in every run; a folder without them is not read, which could take long."""
 
 _LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<path>[^\r]+)")
 _SEGMENT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
+    r"|[\ufdd0-\ufdef\ufffe\uffff]"
+)
+"""Controls, which abort a chart's renderer or reorder the text around them, and no characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,17 +104,23 @@ class Record:
         return value
 
 
-def load_record(folder: Path) -> Record:
-    """Read the run folder, or raise `EvidenceMismatch` when there is none to read."""
+def load_record(folder: Path, name: str = "") -> Record:
+    """Read the run folder, or raise `EvidenceMismatch` when there is none to read.
+
+    The record is called `name`, or else as the folder is.
+    """
     if folder.is_symlink() or not folder.is_dir():
         raise EvidenceMismatch(f"{folder} is not a folder, so it holds no record.")
-    reading = _Reading(folder)
+    if not any(os.path.lexists(folder / name) for name in _SIGNS):
+        raise EvidenceMismatch(f"{folder} holds no run: there is none of {', '.join(_SIGNS)}.")
+    name = name or folder.name
+    reading = _Reading(folder, name)
     files = tuple(reading.files())
     documents = {name: reading.document(*place) for name, place in _DOCUMENTS.items()}
     manifest = reading.manifest()
     reading.completeness(manifest)
     return Record(
-        name=folder.name,
+        name=name,
         folder=folder,
         report=documents["report"] or {},
         environment=documents["environment"] or {},
@@ -123,11 +138,12 @@ class _Reading:
     """One pass over one folder: `kept` holds the bytes that are parsed, as they were hashed."""
 
     folder: Path
+    name: str
     faults: list[Fault] = field(default_factory=list)
     kept: dict[str, bytes] = field(default_factory=dict)
 
     def fault(self, path: str, found: str, expected: str = "") -> None:
-        where = printable(f"{self.folder.name}/{path}".rstrip("/"))
+        where = printable(f"{self.name}/{path}".rstrip("/"))
         self.faults.append(Fault(where=where, found=printable(found), expected=expected))
 
     def files(self) -> Iterator[RecordFile]:
@@ -183,7 +199,7 @@ class _Reading:
         content = self.kept.get(path)
         if content is None:
             return None
-        value = parse_json(content, f"{self.folder.name}/{path}", self.faults)
+        value = parse_json(content, f"{self.name}/{path}", self.faults)
         if value is None:
             return None
         found = value.get("schema") if isinstance(value, dict) else None
@@ -201,13 +217,15 @@ class _Reading:
         if content is None:
             self.fault(MANIFEST, "missing", "the SHA-256 of every file of the run")
             return {}
-        return parse_manifest(content, f"{self.folder.name}/{MANIFEST}", self.faults)
+        return parse_manifest(content, f"{self.name}/{MANIFEST}", self.faults)
 
     def completeness(self, manifest: Mapping[str, str]) -> None:
         """A run that failed, or that never wrote one of its documents, is no evidence."""
         if "failure.json" in self.kept:
-            failure = self.document("failure.json", "assay/failure/1") or {}
-            found = f"a run that failed at {failure.get('stage')}: {failure.get('message')}"
+            failure = self.document("failure.json", "assay/failure/1")
+            found = "a run that failed"
+            if failure:
+                found += f" at {failure.get('stage')}: {failure.get('message')}"
             self.fault("failure.json", found, "a run that finished")
             return
         for name, (path, _) in _DOCUMENTS.items():
@@ -345,10 +363,18 @@ def _trouble_in(value: Any) -> str | None:
             waiting += [(part, depth + 1) for part in (*item, *item.values())]
         elif isinstance(item, list):
             waiting += [(part, depth + 1) for part in item]
-        elif isinstance(item, str) and not item.isascii() and _has_surrogate(item):
-            return "half of a surrogate pair, which is no character"
+        elif isinstance(item, str) and (trouble := _trouble_in_text(item)):
+            return trouble
     return None
 
 
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+def _trouble_in_text(text: str) -> str | None:
+    if len(text) > MAX_TEXT:
+        return f"a text of {len(text):,} characters; at most {MAX_TEXT:,}"
+    if text.isprintable():
+        return None
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return "half of a surrogate pair, which is no character"
+    if found := _UNPRINTABLE.search(text):
+        return f"the character U+{ord(found[0]):04X} in a text, which no page can print"
+    return None

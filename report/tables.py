@@ -13,8 +13,16 @@ from report.notation import NBSP, render
 from report.numbers.stated import documented_text
 from report.numbers.study import Study
 from report.source import Source
-from report.specs import Chip, Documented, NumberFormat, Spec
+from report.specs import Chip, Documented, NumberFormat, Reference, Spec
 from report.units import Quantity
+
+STANDINGS = {
+    "A": "official and dated, or run here",
+    "B": "official, an undated or older copy",
+    "C": "its developers’ own source",
+    "D": "second-hand",
+}
+"""How far to trust a document, by its grade."""
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>$&])")
 
@@ -25,6 +33,8 @@ def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
         chips_table(content.chips),
         counting_units_table(study, content.chips),
         support_table(content.chips),
+        remarks_table(content.chips),
+        documents_table(content.references),
         formats_table(content.formats),
     )
     return {table.name: table for table in tables}
@@ -124,6 +134,52 @@ def support_table(chips: Mapping[str, Chip]) -> Table:
     )
 
 
+def remarks_table(chips: Mapping[str, Chip]) -> Table:
+    """What a reader of the chips table should know beside its figures."""
+    return Table(
+        name="remarks",
+        title="Beside the figures",
+        caption="What else the documents say, and what does not fit together.",
+        columns=(Column(head="Generation"), Column(head="To know")),
+        rows=tuple(
+            (Cell(text=_plain(chip.name)), Cell(text=_plain(" ".join(chip.notes))))
+            for chip in chips.values()
+            if chip.notes
+        ),
+        stack=True,
+    )
+
+
+def documents_table(references: Mapping[str, Reference]) -> Table:
+    """Every document that chips and formats cite: which copy was read, how, and its standing."""
+    return Table(
+        name="documents",
+        title="The documents, and how each was read",
+        caption=(
+            "Vendors change their pages, so each copy has its edition and the day it was checked. "
+            "A figure is as good as the document that it comes from."
+        ),
+        columns=(
+            Column(head="Document"),
+            Column(head="Edition"),
+            Column(head="Checked"),
+            Column(head="How it was read"),
+            Column(head="Standing"),
+        ),
+        rows=tuple(
+            (
+                Cell(text=_plain(found.source.name), href=found.source.href),
+                Cell(text=_plain(found.edition)),
+                Cell(text=found.source.checked.isoformat() if found.source.checked else ""),
+                Cell(text=_plain(found.how_read)),
+                Cell(text=STANDINGS[found.grade]),
+            )
+            for found in references.values()
+        ),
+        stack=True,
+    )
+
+
 def formats_table(formats: Mapping[str, NumberFormat]) -> Table:
     """Bit layouts and the figures that follow from them, a row a format."""
     return Table(
@@ -179,17 +235,22 @@ def _largest(number: float) -> str:
 
 
 def _spec_cell(spec: Spec) -> Cell:
-    """The value with its source, then every other value with a link to its own, or a remark."""
-    also = _also(spec)
+    """The value with its source, then every other value with a link to its own, and a remark."""
+    also, remark = _also(spec), _plain(spec.note)
     if spec.value is None:
-        reason = " ".join(filter(None, [_plain(spec.reason), also[:1].upper() + also[1:]]))
-        return Cell(text="not listed", note=reason)
+        reason = [_plain(spec.reason), also[:1].upper() + also[1:], remark]
+        return Cell(text="not listed", note=_sentences(reason))
     return Cell(
         text=_printed(spec.value),
         kind="documented",
         href=spec.source.href,
-        note=also or _plain(spec.note),
+        note=_sentences([also, remark]) if remark else also,
     )
+
+
+def _sentences(parts: Iterable[str]) -> str:
+    """The parts that say something, each ended by a full stop."""
+    return " ".join(part if part.endswith(".") else f"{part}." for part in parts if part)
 
 
 def _also(spec: Spec) -> str:
@@ -208,7 +269,8 @@ def _also(spec: Spec) -> str:
 
 def _short_name(reference: str) -> str:
     """`jax-table` in words."""
-    return reference.replace("-", " ").replace("jax", "JAX").replace("xprof", "XProf")
+    named = reference.replace("-", " ").replace("jax", "JAX").replace("xprof", "XProf")
+    return named.replace("tpu7x", "TPU7x").replace("machines", "TPU machines")
 
 
 def _printed(value: Documented) -> str:

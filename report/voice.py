@@ -7,6 +7,7 @@ with `--json` reads its answer, a refusal too, from standard output.
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -100,15 +101,16 @@ class Voice:
                 {"where": f.where, "found": f.found, "expected": f.expected, "remedy": f.remedy}
                 for f in refusal.faults
             ]
-            self.result(
-                "",
-                outcome="refused",
-                kind=refusal.kind,
-                exit=refusal.exit_code,
-                summary=refusal.summary,
-                faults=faults,
-                hint=refusal.hint,
-            )
+            with suppress(OSError):  # nobody can read it; the exit code still tells
+                self.result(
+                    "",
+                    outcome="refused",
+                    kind=refusal.kind,
+                    exit=refusal.exit_code,
+                    summary=refusal.summary,
+                    faults=faults,
+                    hint=refusal.hint,
+                )
         text = f"{refusal}\n{refusal.hint}".rstrip()
         if sys.stderr.isatty():
             from rich.console import Console

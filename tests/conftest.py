@@ -8,6 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("anywhere", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("anywhere")
 
 PROJECT = Path(__file__).resolve().parents[1]
 PARTS = (

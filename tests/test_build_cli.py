@@ -134,6 +134,19 @@ def test_a_published_figure_is_drawn_again_from_its_record(assay: Command, house
     assert out.read_bytes() == (house / f"site/figures/error-by-policy.{suffix}").read_bytes()
 
 
+@pytest.mark.parametrize("name", ["My Run", "chips", "run#2", "ünï.1"])
+def test_a_run_folder_may_be_called_anything(assay: Command, house: Path, name: str):
+    run = shutil.copytree(house / RECORD, house / "runs" / name)
+
+    drawn = assay(house, "figure", "error-by-policy", "--evidence", run, "--out", "again.svg")
+    kept = assay(house, "record", run, "--as", "precision-mine")
+
+    assert (drawn.returncode, kept.returncode) == (0, 0), drawn.stderr + kept.stderr
+    published = (house / "site/figures/error-by-policy.svg").read_bytes()
+    assert (house / "again.svg").read_bytes() == published
+    assert tree(house / "lab/records/precision-mine") == tree(run)
+
+
 def test_a_figure_of_a_historic_run_says_so(assay: Command, house: Path):
     edit(house / "lab/precision_profile.py")
 
@@ -240,6 +253,18 @@ def test_a_folder_that_cannot_be_written_is_a_plain_message(assay: Command, hous
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_closed_stream_stops_no_check(house: Path, closed: str):
+    script = f"import os; os.close({1 if closed == 'stdout' else 2}); "
+    script += "import sys; os.execv(sys.executable, [sys.executable, 'build.py', 'check'])"
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=house, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_a_plain_message(house: Path):
     with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123  a device
@@ -264,6 +289,11 @@ def test_a_full_disk_is_a_plain_message(house: Path):
         ["record"],
         ["figure", "error-by-policy", "--evidence", RECORD, "--out", "x.pdf"],
         ["figure", "eror-by-policy", "--evidence", RECORD, "--out", "x.svg"],
+        ["--out", ""],
+        ["--out", "base.lock/site"],
+        ["--out", "base.lock"],
+        ["--content", "nowhere"],
+        ["check", "--content", "base.lock"],
         [b"--out=caf\xe9"],
         [b"--content=caf\xe9"],
     ],

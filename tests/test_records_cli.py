@@ -84,7 +84,7 @@ def test_a_run_of_another_lab_is_kept_only_as_historic(assay: Command, house: Pa
 
 
 @pytest.mark.parametrize(
-    "name", ["study", "chips", "../up", "Loud", "a b", "", ".hidden", "x" * 64]
+    "name", ["study", "chips", "../up", "Loud", "a b", "", ".hidden", "x" * 64, "con", "lpt1"]
 )
 def test_a_name_that_cannot_be_a_pointer_is_refused(assay: Command, house: Path, run: Path, name):
     before = tree(house / "lab")

@@ -16,11 +16,11 @@ from pathlib import Path
 from report.archive import manifest
 from report.errors import UsageFault, did_you_mean
 from report.evidence import Evidence, verify, verify_manifest
-from report.folder import exchange
+from report.folder import RESERVED, exchange
 from report.record import Record, load_record
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-RESERVED = frozenset({"study", "chips", "formats", "models"})
+TAKEN = frozenset({"study", "chips", "formats", "models"})
 """Names that a pointer already uses for something else."""
 
 _STAGING, _RETIRED = ".new", ".old"
@@ -153,8 +153,8 @@ def _clear(records: Path) -> None:
 
 
 def _check_name(name: str) -> None:
-    if not NAME.fullmatch(name) or name in RESERVED:
+    if not NAME.fullmatch(name) or name in TAKEN or RESERVED.fullmatch(name):
+        taken = "study, chips, formats and models are taken, and con, nul and the like by Windows"
         raise UsageFault(
-            f"{name!r} cannot name a record.",
-            hint="Use a-z, 0-9 and hyphens; study, chips, formats and models are taken.",
+            f"{name!r} cannot name a record.", hint=f"Use a-z, 0-9 and hyphens; {taken}."
         )

@@ -65,7 +65,7 @@ def _rows(run: PrecisionRun) -> list[dict[str, Scalar]]:
 def _table(run: PrecisionRun) -> Table:
     def row(policy: Policy) -> tuple[Cell, ...]:
         stored = run.result("balanced", policy).stored
-        href = f"records/{run.name}.html#balanced-{policy}"
+        href = f"records/{run.name}.html#balanced-{policy}-bytes"
         sizes = (stored.values, stored.scales, stored.total)
         cells = (Cell(text=f"{size:,}", kind="computed", href=href) for size in sizes)
         return (Cell(text=policy.upper()), *cells)

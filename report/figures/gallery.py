@@ -15,8 +15,8 @@ from importlib import import_module
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Protocol
 
+from report.cache import Store
 from report.content import Content
 from report.errors import UsageFault, did_you_mean
 from report.exhibit import Figure
@@ -25,7 +25,12 @@ from report.numbers.study import Study, digest_of
 
 _HERE = Path(__file__).parent
 _FONT = _HERE.parents[1] / "templates" / "fonts" / "assay-sans.ttf"
-_CODE = (*sorted(_HERE.glob("*.py")), _HERE.parent / "notation.py", _HERE.parent / "exhibit.py")
+_CODE = (
+    *sorted(_HERE.glob("*.py")),
+    *sorted(_HERE.with_name("numbers").glob("*.py")),
+    *(_HERE.with_name(f"{name}.py") for name in ("exhibit", "notation", "specs")),
+)
+"""What works out a drawing from the parts of the study: their digest tells what, not how."""
 _RENDERERS = ("altair", "vl-convert-python")
 
 
@@ -47,13 +52,6 @@ FIGURES = (
     Entry(name="roofline", module="roofline", needs=("roofline",)),
 )
 """In the order in which the lesson shows them."""
-
-
-class Store(Protocol):
-    """A store of bytes by key, such as `report.cache` has."""
-
-    def get(self, key: str) -> bytes | None: ...
-    def put(self, key: str, data: bytes) -> None: ...
 
 
 def draw(study: Study, content: Content, cache: Store, jobs: int = 1) -> Mapping[str, Figure]:

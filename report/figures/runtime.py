@@ -6,19 +6,13 @@ leaks its names. `assayVega.embed` is all that it leaves behind.
 
 from hashlib import sha256
 from importlib.metadata import version
-from typing import Protocol
+
+from report.cache import Store
 
 RUNTIME = "assets/vega.js"
 """Its path in the site."""
 
 _SNIPPET = "window.assayVega = {embed: vegaEmbed};"
-
-
-class Store(Protocol):
-    """A store of bytes by key, such as `report.cache` has."""
-
-    def get(self, key: str) -> bytes | None: ...
-    def put(self, key: str, data: bytes) -> None: ...
 
 
 def runtime(cache: Store) -> bytes:

@@ -116,7 +116,7 @@ def _table(step: QuantizationStep, distinct: Mapping[str, int]) -> Table:
                 Cell(
                     text=_step_text(row),
                     kind="computed",
-                    href=f"records/{run}.html#{case}-int8",
+                    href=f"records/{run}.html#{case}-int8-quantization",
                 ),
                 Cell(text=f"{len(_features(step))}"),
                 Cell(text=f"{distinct[case]}", kind="computed"),

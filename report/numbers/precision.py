@@ -1,12 +1,15 @@
 """A precision run as typed values: what was asked, what came back, how far it can be trusted."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
 from report.evidence import Evidence
 from report.numbers.reading import Fields
+from report.record import Record
 from report.source import Source
 
 Case = Literal["balanced", "outlier"]
@@ -14,11 +17,22 @@ Policy = Literal["fp32", "bf16", "int8"]
 
 SCHEMA = "assay/precision/1"
 CASES: tuple[Case, ...] = ("balanced", "outlier")
+PLATFORMS = ("cpu", "gpu", "tpu")
 POLICIES: tuple[Policy, ...] = ("fp32", "bf16", "int8")
 
 OPERAND_BYTES: Mapping[Policy, int] = {"fp32": 4, "bf16": 2, "int8": 1}
+REQUESTED: Mapping[Policy, tuple[str, str]] = {
+    "fp32": ("float32", "float32"),
+    "bf16": ("bfloat16", "float32"),
+    "int8": ("int8", "int32"),
+}
+"""The types that each policy asks for: of the operands and of the accumulator."""
+INT32_MAX = 2**31 - 1
 SCALE_BYTES = 4
 """An FP32 scale: one for each row of X and each column of W."""
+
+
+_TIME = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +42,25 @@ class Scope:
     platform: str
     statement: str
     single_device: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """On what, when and with which JAX the run was made, as its environment says."""
+
+    platform: str
+    device_kind: str
+    devices: int
+    recorded_at: str
+    """UTC, such as 2026-11-30T01:02:03Z."""
+    jax: str
+
+    @property
+    def statement(self) -> str:
+        """The sentence that must stand above whatever was measured there."""
+        if self.platform == "cpu":
+            return "CPU arithmetic reference. Not a TPU result."
+        return f"Measured on {self.device_kind}. One device of {self.devices}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,14 +125,17 @@ class StoredBytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompilerMemory:
-    """The compiler's own account of one program, in bytes. Estimates, not measurements."""
+    """The compiler's own account of one program, in bytes. Estimates, not measurements.
 
-    argument: int
-    output: int
-    temporary: int
-    alias: int
-    generated_code: int
-    peak: int
+    A figure that this compiler does not give is None.
+    """
+
+    argument: int | None
+    output: int | None
+    temporary: int | None
+    alias: int | None
+    generated_code: int | None
+    peak: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +145,12 @@ class Quantization:
     x_scales: tuple[float, ...]
     w_scales: tuple[float, ...]
     max_abs_accumulator: int
+    zero_rows: int
+    """Rows of X and columns of W that hold only zeros; their scale is one."""
+    underflow_rows: int
+    """Those too small for a normal FP32 scale; scale one, codes zero."""
+    clipped: int
+    """Values that rounded beyond ±127 and were held there."""
 
     @property
     def headroom_bits(self) -> float:
@@ -127,8 +169,18 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimingFloor:
+    """What a sample costs when there is next to nothing to compute, in seconds."""
+
+    clock: Timing
+    """Reading the clock twice."""
+    empty_call: Timing
+    """Dispatching a program that returns its one number, and waiting for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
-    """A file of the run, by its path in the run folder."""
+    """A file of the run, by its path in the run folder; the manifest has the same digest."""
 
     path: str
     sha256: str
@@ -153,7 +205,8 @@ class Result:
     timing: Timing
     stablehlo: Artifact
     hlo: Artifact
-    output: Artifact
+    output: Artifact | None
+    """None for an output too large to keep."""
 
     @property
     def id(self) -> str:
@@ -170,10 +223,12 @@ class PrecisionRun:
     level: str
     """`current` when made by today's lab, else `historic`."""
     scope: Scope
+    setting: Setting
     request: Request
     inputs: Mapping[Case, Inputs]
     reference_norms: Mapping[Case, float]
     """‖Y‖₂ of the FP64 product, by case."""
+    floor: TimingFloor
     results: tuple[Result, ...]
 
     def result(self, case: Case, policy: Policy) -> Result:
@@ -184,8 +239,13 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
     """The typed run, or EvidenceMismatch naming every field that is missing or contradictory."""
     record = evidence.record
     report = Fields(record.report, f"{record.name}/report.json")
+    environment = Fields(
+        record.environment, f"{record.name}/environment.json", faults=report.faults
+    )
+    config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
     results = report.within("results")
-    inputs = report.within("inputs")
+    inputs, floor = report.within("inputs"), report.within("timing_floor_s")
+    files = {file.path: file.sha256 for file in record.files}
     run = PrecisionRun(
         name=record.name,
         source=Source(
@@ -195,19 +255,38 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
         ),
         level=evidence.level,
         scope=_scope(report.within("scope")),
+        setting=_setting(environment),
         request=_request(report.within("request")),
         inputs={case: _inputs(inputs.within(case)) for case in CASES},
         reference_norms={
             case: report.within("reference").within(case).number("norm") for case in CASES
         },
+        floor=TimingFloor(
+            clock=_timing(floor.within("clock")), empty_call=_timing(floor.within("empty_call"))
+        ),
         results=tuple(
-            _result(results.within(f"{case}-{policy}"), case, policy)
+            _result(results.within(f"{case}-{policy}"), case, policy, files)
             for case in CASES
             for policy in POLICIES
         ),
     )
     for result in run.results:
         _agree_with_shape(result, run.request, results.within(result.id).within("stored_bytes"))
+        _agree_with_case(result, run, results.within(result.id))
+    _agree_with_setting(run, report, environment)
+    _agree_with_request(run, record, report, config)
+    for fields, known in (
+        (results, [result.id for result in run.results]),
+        (inputs, CASES),
+        (report.within("reference"), CASES),
+        (floor, ["clock", "empty_call"]),
+    ):
+        for extra in sorted(fields.found.keys() - set(known)):
+            fields.fault(extra, "one that this lab does not make", f"only {', '.join(known)}")
+    for case in CASES:
+        _operands_agree(run.request, inputs.within(case))
+    if (lab := report.text("lab")) != config.text("lab"):
+        config.fault("lab", f"{config.found.get('lab')!r:.60}", f"{lab!r:.60}, as in report.json")
     if report.text("schema") != SCHEMA:
         report.fault("schema", f"{report.found.get('schema')!r:.60}", repr(SCHEMA))
     report.finish(record.name)
@@ -220,6 +299,25 @@ def _scope(fields: Fields) -> Scope:
         statement=fields.text("statement"),
         single_device=fields.flag("single_device"),
     )
+
+
+def _setting(fields: Fields) -> Setting:
+    devices, versions = fields.within("devices"), fields.within("versions")
+    used = devices.within("used")
+    setting = Setting(
+        platform=used.text("platform"),
+        device_kind=used.name("kind"),
+        devices=devices.count("count"),
+        recorded_at=fields.text("recorded_at"),
+        jax=versions.name("jax"),
+    )
+    fields.texts("redacted")
+    if setting.platform not in PLATFORMS:
+        used.fault("platform", f"{setting.platform!r:.60}", " or ".join(PLATFORMS))
+    if not _TIME.fullmatch(setting.recorded_at):
+        found = f"{setting.recorded_at!r:.60}"
+        fields.fault("recorded_at", found, "a time such as 2026-11-30T01:02:03Z")
+    return setting
 
 
 def _request(fields: Fields) -> Request:
@@ -240,7 +338,7 @@ def _inputs(fields: Fields) -> Inputs:
     return Inputs(sha256=fields.text("sha256"), example_row=fields.numbers("example_row"))
 
 
-def _result(fields: Fields, case: Case, policy: Policy) -> Result:
+def _result(fields: Fields, case: Case, policy: Policy, files: Mapping[str, str]) -> Result:
     error, error_reason = fields.optional_number("relative_l2_error")
     sqnr, sqnr_reason = fields.optional_number("sqnr_db")
     for key, expected in (("case", case), ("policy", policy)):
@@ -269,9 +367,9 @@ def _result(fields: Fields, case: Case, policy: Policy) -> Result:
             _quantization(fields.within("quantization")) if fields.has("quantization") else None
         ),
         timing=_timing(fields.within("timing_s")),
-        stablehlo=_artifact(program, "stablehlo", "stablehlo_sha256"),
-        hlo=_artifact(program, "hlo", "hlo_sha256"),
-        output=_artifact(output, "file", "sha256"),
+        stablehlo=_artifact(program, "stablehlo", "stablehlo_sha256", files),
+        hlo=_artifact(program, "hlo", "hlo_sha256", files),
+        output=_kept(output, files),
     )
 
 
@@ -306,14 +404,78 @@ def _agree_with_shape(result: Result, request: Request, fields: Fields) -> None:
             fields.fault(key, f"{found}", f"{size}, from the requested shape")
 
 
+def _operands_agree(request: Request, fields: Fields) -> None:
+    """X and W must have the shapes that were asked for."""
+    shapes = {
+        "x_shape": (request.batch, request.features),
+        "w_shape": (request.features, request.outputs),
+    }
+    for key, shape in shapes.items():
+        if (found := fields.counts(key)) != shape:
+            fields.fault(key, f"{list(found)}", f"{list(shape)}, as requested")
+
+
+def _agree_with_setting(run: PrecisionRun, report: Fields, environment: Fields) -> None:
+    """What stands above the results must be true of the machine that measured them."""
+    platform, ran = run.setting.platform, "the platform of the device that ran"
+    if platform not in PLATFORMS:  # a fault already
+        return
+    for key in ("requested", "actual"):
+        environment.within("platform").agree(key, platform, ran)
+    report.within("request").agree("platform", platform, ran)
+    scope = report.within("scope")
+    scope.agree("platform", platform, ran)
+    scope.agree("statement", run.setting.statement, "what may be said of that device")
+
+
+def _agree_with_request(run: PrecisionRun, record: Record, report: Fields, config: Fields) -> None:
+    """config.json asks for what report.json answers, and so do the operands and the trace."""
+    request = run.request
+    config.agree("seed", request.seed, "as in report.json")
+    for key in ("platform", "batch", "features", "outputs", "steps", "trace"):
+        config.within("options").agree(key, getattr(request, key), "as in report.json")
+    for case in CASES:
+        inputs = report.within("inputs").within(case)
+        if len(run.inputs[case].example_row) != request.features:
+            found = f"{len(run.inputs[case].example_row)} numbers"
+            inputs.fault("example_row", found, f"{request.features}, a row of X")
+    if request.trace != (record.trace is not None):
+        found = "no trace/summary.json" if request.trace else "a trace/summary.json"
+        report.fault("request/trace", f"{request.trace}, and {found}", "both or neither")
+
+
+def _agree_with_case(result: Result, run: PrecisionRun, fields: Fields) -> None:
+    """A result has its case's inputs, its policy's arithmetic, and a sample for each step."""
+    request, int8 = run.request, result.policy == "int8"
+    fields.agree("input_sha256", run.inputs[result.case].sha256, "the digest of its inputs")
+    for key, expected in zip(("operand", "accumulator"), REQUESTED[result.policy], strict=True):
+        fields.within("requested").agree(key, expected, f"what {result.policy} asks for")
+    if len(result.timing.samples) != request.steps:
+        found = f"{len(result.timing.samples)} samples"
+        fields.fault("timing_s/samples", found, f"{request.steps}, one a step")
+    if int8 != (result.quantization is not None):
+        found = "null" if int8 else "a quantization"
+        fields.fault("quantization", found, "scales for int8, and only for int8")
+    elif result.quantization is not None:
+        scales = {"x_scales": request.batch, "w_scales": request.outputs}
+        for key, count in scales.items():
+            found_scales = getattr(result.quantization, key)
+            if len(found_scales) != count or min(found_scales, default=0) <= 0:
+                found = f"{len(found_scales)} scales, the smallest {min(found_scales, default=0)}"
+                fields.fault(f"quantization/{key}", found, f"{count} scales above zero")
+        if result.quantization.max_abs_accumulator > INT32_MAX:
+            found = f"{result.quantization.max_abs_accumulator}"
+            fields.fault("quantization/max_abs_accumulator", found, f"at most {INT32_MAX}")
+
+
 def _memory(fields: Fields) -> CompilerMemory:
     return CompilerMemory(
-        argument=fields.count("argument"),
-        output=fields.count("output"),
-        temporary=fields.count("temporary"),
-        alias=fields.count("alias"),
-        generated_code=fields.count("generated_code"),
-        peak=fields.count("peak"),
+        argument=fields.optional_count("argument"),
+        output=fields.optional_count("output"),
+        temporary=fields.optional_count("temporary"),
+        alias=fields.optional_count("alias"),
+        generated_code=fields.optional_count("generated_code"),
+        peak=fields.optional_count("peak"),
     )
 
 
@@ -322,7 +484,14 @@ def _quantization(fields: Fields) -> Quantization:
         x_scales=fields.numbers("x_scales"),
         w_scales=fields.numbers("w_scales"),
         max_abs_accumulator=fields.count("max_abs_accumulator"),
+        zero_rows=_of_both(fields.within("zero_rows")),
+        underflow_rows=_of_both(fields.within("underflow_rows")),
+        clipped=_of_both(fields.within("clipped")),
     )
+
+
+def _of_both(fields: Fields) -> int:
+    return fields.count("x") + fields.count("w")
 
 
 def _timing(fields: Fields) -> Timing:
@@ -332,10 +501,29 @@ def _timing(fields: Fields) -> Timing:
         minimum=fields.number("minimum"),
         maximum=fields.number("maximum"),
     )
-    if not timing.samples:
-        fields.fault("samples", "none", "every sample that was taken")
+    if not timing.samples or min(timing.samples) < 0:
+        fields.fault("samples", "none, or a negative one", "every sample that was taken")
+        return timing
+    ordered = sorted(timing.samples)
+    fields.agree("minimum", ordered[0], "the smallest sample")
+    fields.agree("median", median(ordered), "the median of the samples")
+    fields.agree("maximum", ordered[-1], "the largest sample")
     return timing
 
 
-def _artifact(fields: Fields, path: str, sha256: str) -> Artifact:
-    return Artifact(path=fields.text(path), sha256=fields.text(sha256))
+def _artifact(fields: Fields, path: str, sha256: str, files: Mapping[str, str]) -> Artifact:
+    """A file of the run as the report names it, which must be one that was verified."""
+    artifact = Artifact(path=fields.text(path), sha256=fields.text(sha256))
+    if files.get(artifact.path) != artifact.sha256:
+        fields.fault(
+            path, f"{artifact.path!r:.60}", f"a file of this run with the {sha256} beside it"
+        )
+    return artifact
+
+
+def _kept(output: Fields, files: Mapping[str, str]) -> Artifact | None:
+    """The raw output, or None for one that the lab left out and said why."""
+    if output.has("file"):
+        return _artifact(output, "file", "sha256", files)
+    output.text("file_reason")
+    return None

@@ -12,6 +12,9 @@ from fractions import Fraction
 BOUND = 127
 """Codes end at ±127, so that the scale is the same on both sides of zero."""
 
+SMALLEST_NORMAL = 2.0**-126
+"""Of FP32."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantizedRow:
@@ -32,12 +35,13 @@ def exact(number: Fraction) -> Fraction:
 
 
 def float32(number: Fraction) -> Fraction:
-    """Store a number as the nearest float32, ties to even.
+    """Store a number as the nearest float32, ties to even; as zero when that is not normal.
 
-    Going through a double first is harmless for a quotient of two float32 numbers.
+    Accelerators flush what is below 2⁻¹²⁶, so the lab takes no smaller scale. Going through a
+    double first is harmless for a quotient of two float32 numbers.
     """
     rounded: float = struct.unpack("<f", struct.pack("<f", float(number)))[0]
-    return Fraction(rounded)
+    return Fraction(rounded) if abs(rounded) >= SMALLEST_NORMAL else Fraction(0)
 
 
 def quantize(

@@ -7,6 +7,9 @@ from typing import TypeGuard, TypeVar, cast
 
 from report.errors import EvidenceMismatch, Fault
 
+SMALLEST, LARGEST = 1e-60, 1e60
+"""Bounds of what a run can measure: FP32 itself ends at 1.4e-45 and 3.4e38."""
+
 _ABSENT = object()
 _Empty = TypeVar("_Empty")
 
@@ -27,6 +30,13 @@ class Fields:
         value = self._get(key)
         return value if isinstance(value, str) else self._wrong(key, value, "a text", "")
 
+    def name(self, key: str) -> str:
+        """A text on one line that says something."""
+        value = self._get(key)
+        if isinstance(value, str) and value.strip() and value.isprintable() and len(value) <= 200:
+            return value
+        return self._wrong(key, value, "a name on one line, at most 200 characters", "")
+
     def flag(self, key: str) -> bool:
         value = self._get(key)
         return value if isinstance(value, bool) else self._wrong(key, value, "true or false", False)
@@ -37,6 +47,10 @@ class Fields:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return value
         return self._wrong(key, value, "a whole number, zero or more", 0)
+
+    def optional_count(self, key: str) -> int | None:
+        """A whole number of at least zero, or None where it says null."""
+        return None if key in self.found and self.found[key] is None else self.count(key)
 
     def number(self, key: str) -> float:
         """A finite number of at least zero."""
@@ -49,7 +63,7 @@ class Fields:
         """A finite number and "", or None and the reason that must stand beside it."""
         value = self._get(key)
         if value is None:
-            return None, self.text(f"{key}_reason")
+            return None, self.name(f"{key}_reason")
         if _finite(value):
             return float(value), ""
         return self._wrong(key, value, "a finite number, or null with a reason", None), ""
@@ -93,15 +107,22 @@ class Fields:
         """Whether `key` is there and not null."""
         return self.found.get(key) is not None
 
+    def agree(self, key: str, expected: object, why: str) -> None:
+        """Note a fault unless the value under `key` is `expected`, of the same type."""
+        value = self._get(key)
+        if type(value) is not type(expected) or value != expected:
+            self._wrong(key, value, f"{expected!r:.60}, {why}", None)
+
     def fault(self, key: str, found: str, expected: str) -> None:
         self.faults.append(Fault(where=f"{self.where}/{key}", found=found, expected=expected))
 
     def finish(self, name: str) -> None:
         """Return when nothing was wrong, or refuse `name` with every fault."""
         if self.faults:
+            first = {fault.where: fault for fault in reversed(self.faults)}
             raise EvidenceMismatch(
                 f"{name} is not a precision run that this report can read:",
-                self.faults,
+                reversed(first.values()),
                 hint="Measure it again: python build.py run precision_profile",
             )
 
@@ -114,4 +135,7 @@ class Fields:
 
 
 def _finite(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """A number of a size that FP32 arithmetic can give, so that ratios of two are finite too."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return False
+    return value == 0 or SMALLEST <= abs(value) <= LARGEST

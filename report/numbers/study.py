@@ -10,7 +10,7 @@ from fractions import Fraction
 from hashlib import sha256
 
 from report.content import Content
-from report.errors import ContentFault
+from report.errors import ContentFault, EvidenceMismatch
 from report.evidence import Evidence
 from report.numbers.precision import PrecisionRun, read_precision
 from report.numbers.stated import state_chips, state_formats, state_models
@@ -75,10 +75,7 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
     work_out_tiny_row(note)
     work_out_integer_range(note)
 
-    runs = {name: read_precision(found) for name, found in sorted(evidence.items())}
-    traces = {
-        name: trace for name, found in sorted(evidence.items()) if (trace := read_trace(found))
-    }
+    runs, traces = _read(evidence)
     for run in runs.values():
         work_out_precision(run, note)
     for name, trace in traces.items():
@@ -100,6 +97,32 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
             [list(note.values.values()), {n: e.record.manifest_sha256 for n, e in evidence.items()}]
         ),
     )
+
+
+def _read(
+    evidence: Mapping[str, Evidence],
+) -> tuple[dict[str, PrecisionRun], dict[str, TraceSummary]]:
+    """Every run and every capture, by record, or one refusal with the faults of all."""
+    runs: dict[str, PrecisionRun] = {}
+    traces: dict[str, TraceSummary] = {}
+    refusals: list[EvidenceMismatch] = []
+    for name, found in sorted(evidence.items()):
+        try:
+            runs[name] = read_precision(found)
+        except EvidenceMismatch as refusal:
+            refusals.append(refusal)
+        try:
+            if trace := read_trace(found):
+                traces[name] = trace
+        except EvidenceMismatch as refusal:
+            refusals.append(refusal)
+    if refusals:
+        raise EvidenceMismatch(
+            " ".join(dict.fromkeys(refusal.summary for refusal in refusals)),
+            [fault for refusal in refusals for fault in refusal.faults],
+            hint=refusals[0].hint,
+        )
+    return runs, traces
 
 
 def digest_of(value: object) -> str:

@@ -22,11 +22,20 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Plane:
+    """What one device, or the host, recorded: so many events on so many lines."""
+
+    name: str
+    lines: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TraceSummary:
     """A capture, in order of time."""
 
     steps: tuple[Step, ...]
-    planes: tuple[str, ...]
+    planes: tuple[Plane, ...]
     device_planes: tuple[str, ...]
     note: str
 
@@ -39,10 +48,14 @@ def read_trace(evidence: Evidence) -> TraceSummary | None:
     fields = Fields(record.trace, f"{record.name}/trace/summary.json")
     summary = TraceSummary(
         steps=tuple(_step(step) for step in fields.objects("steps")),
-        planes=tuple(plane.text("name") for plane in fields.objects("planes")),
+        planes=tuple(_plane(plane) for plane in fields.objects("planes")),
         device_planes=fields.texts("device_planes"),
         note=fields.text("note"),
     )
+    names = [plane.name for plane in summary.planes]
+    for index, device in enumerate(summary.device_planes):
+        if device not in names:
+            fields.fault(f"device_planes/{index}", f"{device!r:.60}", "one of its planes")
     fields.finish(record.name)
     if not summary.steps or not summary.planes:
         raise EvidenceMismatch(
@@ -74,11 +87,17 @@ def work_out_trace(run: str, trace: TraceSummary, note: Workings) -> None:
     )
 
 
+def _plane(fields: Fields) -> Plane:
+    return Plane(
+        name=fields.name("name"), lines=fields.count("lines"), events=fields.count("events")
+    )
+
+
 def _step(fields: Fields) -> Step:
     return Step(
         number=fields.count("number"),
-        name=fields.text("name"),
-        inner=fields.text("inner"),
+        name=fields.name("name"),
+        inner=fields.name("inner"),
         start_ns=fields.count("start_ns"),
         duration_ns=fields.count("duration_ns"),
     )

@@ -181,14 +181,25 @@ def _kind(document: str, keys: list[str]) -> Kind:
 def _unit(keys: list[str]) -> str:
     if {"stored_bytes", "compiler_memory_bytes"} & set(keys):
         return "B"
-    if "timing_s" in keys:
+    if {"timing_s", "timing_floor_s"} & set(keys):
         return "s"
     suffixes = {"_ns": "ns", "_db": "dB"}
     return next((unit for end, unit in suffixes.items() if keys[-1].endswith(end)), "")
 
 
+_TABLES = {
+    "stored_bytes": "-bytes",
+    "compiler_memory_bytes": "-compiler",
+    "timing_s": "-timing",
+    "quantization": "-quantization",
+}
+"""Fields of a result that have a table of their own on its record's page; the others: errors."""
+
+
 def _record_section(part: str, keys: list[str]) -> str:
-    """The section of a record's page: a result's own, or that of the document."""
+    """The section of a record's page: a result's row that shows the field, or the document's."""
     if part:
         return {"config": "request"}.get(part, part)
-    return keys[1] if keys[0] == "results" and len(keys) > 1 else keys[0]
+    if keys[0] != "results" or len(keys) == 1:
+        return keys[0]
+    return keys[1] + (_TABLES.get(keys[2], "") if len(keys) > 2 else "")

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
-from report.numbers.precision import CASES, POLICIES, PrecisionRun, Result
+from report.numbers.precision import CASES, INT32_MAX, POLICIES, PrecisionRun, Result
 from report.numbers.quantizer import BOUND, QuantizedRow, float32, quantize
 from report.numbers.workings import Workings
-
-INT32_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

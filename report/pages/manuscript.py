@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from html import unescape
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block.table import escapedSplit
@@ -98,7 +99,7 @@ class _Reader:
             self.fault(first_line, f"{len(text):,} characters", f"at most {MAX_CHARACTERS:,}")
             return
         for number, line in enumerate(text.split("\n"), first_line):
-            if found := _CONTROL.search(line):
+            if found := _CONTROL.search(unescape(line)):
                 self.fault(number, f"control character U+{ord(found[0]):04X}", "remove it")
             if len(line) > MAX_BLOCK_CHARACTERS:
                 self.fault(number, f"a line of {len(line):,} characters", "break it")

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined, Template
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
+from report.cache import Store
 from report.content import Content, Document, Term
 from report.errors import Fault
 from report.evidence import Evidence
@@ -161,13 +162,6 @@ class Press:
 
     def content_term(self, name: str) -> Term:
         return next(term for key, term in self.content.glossary.items() if key.lower() == name)
-
-
-class Store(Protocol):
-    """A store of bytes by key, such as `report.cache` has."""
-
-    def get(self, key: str) -> bytes | None: ...
-    def put(self, key: str, data: bytes) -> None: ...
 
 
 class _CompiledTemplates(BytecodeCache):

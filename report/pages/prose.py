@@ -36,6 +36,8 @@ UNITS = (
     "%|percent|bytes?|k?B|[KMGT]i?B|[kKMGTP]?FLOPs?|[kKMGTP]?OPs?|seconds?|milliseconds?"
     "|microseconds?|[mµun]?s|[mk]?W|[kMG]?Hz|dB"
 )
+_UNMADE = re.compile(r"\]\(\S*|^\[[^\]]+\]:.*|\{[a-z]+\}`", re.MULTILINE)
+"""What is left of a link or a role that Markdown could not make one of."""
 NUMBER_WITH_UNIT = re.compile(
     rf"(?<![\w.,\-])(?:\d[\d.,\u2009\u202f]*)[ \u00a0\u2009\u202f\-]?(?:{UNITS})(?:/s)?(?![\w/])"
 )
@@ -362,6 +364,9 @@ class Galley:
         if len(node.content) > MAX_BLOCK_CHARACTERS:
             self.fault(line, f"a paragraph of {len(node.content):,} characters", "break it up")
             return ""
+        if lint and (found := _UNMADE.search(_as_text(node))):
+            remedy = "mend it, or write it as `code`"
+            self.fault(line, f"{found[0]!r:.60}, which came to no link and no role", remedy)
         parts: list[str] = []
         for child in node.children:
             if child.type == "softbreak":
@@ -446,6 +451,13 @@ class Galley:
             hint = getattr(error, "hint", "")
             self.fault(line, getattr(error, "summary", str(error)), hint)
             return ""
+
+
+def _as_text(node: SyntaxTreeNode) -> str:
+    """What of an inline node is plain text; an ellipsis stands for all else."""
+    return "".join(
+        {"text": child.content, "softbreak": "\n"}.get(child.type, "…") for child in node.children
+    )
 
 
 def literal(text: str) -> str:

@@ -1,12 +1,14 @@
 """The page of one recorded run: everything a sceptic asks for, and the files to check it with."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
 from report.exhibit import Cell, Column, Kind, Scalar, Table
 from report.notation import render
-from report.numbers.precision import PrecisionRun, Result
+from report.numbers.precision import CASES, PrecisionRun, Result, Timing
 from report.pages.anchors import relative
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, size, table_context
@@ -37,9 +39,9 @@ def set_record(
             " what was asked, where it ran, what came out, and every file."
         ),
         facts=(
-            ("Device", literal(str(record.environment["devices"]["used"]["kind"]))),
-            ("Recorded", literal(str(record.environment["recorded_at"]))),
-            ("JAX", literal(str(record.environment["versions"]["jax"]))),
+            ("Device", literal(run.setting.device_kind)),
+            ("Recorded", literal(run.setting.recorded_at)),
+            ("JAX", literal(run.setting.jax)),
             ("Evidence", level_in_words(evidence)),
             ("Files", f"{len(record.files)}"),
         ),
@@ -84,7 +86,7 @@ def set_record(
             "inputs",
             "Operands and reference",
             "Case|X|W|SHA-256 of both|>Norm of the FP64 reference",
-            [inputs(case, record.report) for case in record.report["inputs"]],
+            [inputs(case, record.report) for case in CASES],
         ),
         "errors": table(
             "errors",
@@ -95,19 +97,49 @@ def set_record(
         ),
         "stored": table(
             "stored",
-            "Bytes of the operands as stored, and the compiler’s own account of each program",
-            "Result|>Values|>Scales|>Stored|>Arguments|>Output|>Temporary|>Peak",
+            "Bytes of the operands as stored",
+            "Result|>Values|>Scales|>Stored",
+            [stored(result) for result in results],
+            [f"{each}-bytes" for each in ids],
+        ),
+        "compiler": table(
+            "compiler",
+            "Bytes of each program by the compiler’s own account: its figures, not measurements",
+            "Result|>Arguments|>Output|>Alias|>Temporary|>Generated code|>Peak",
             [memory(result) for result in results],
+            [f"{each}-compiler" for each in ids],
+        ),
+        "quantization": table(
+            "quantization",
+            "One scale for each row of X and each column of W, and what became of the values",
+            "Result|>Smallest scale|>Largest scale|>Zero|>Underflow|>Clipped|>Largest sum",
+            [quantization(result) for result in results if result.quantization],
+            [f"{result.id}-quantization" for result in results if result.quantization],
         ),
         "timing": table(
             "timing",
             "Wall time of warmed, synchronized calls on this machine. No policy is ranked by it.",
             "Result|>Samples|>Minimum|>Median|>Maximum",
-            [timing(result) for result in results],
+            [timing(code(result.id), result.timing) for result in results],
+            [f"{each}-timing" for each in ids],
+        ),
+        "floor": table(
+            "floor",
+            "The floor under these times: what a sample costs with next to nothing to compute",
+            "What was called|>Samples|>Minimum|>Median|>Maximum",
+            [
+                timing(shown("Empty call: the dispatch floor"), run.floor.empty_call),
+                timing(shown("No call: the clock itself"), run.floor.clock),
+            ],
+            ["timing_floor_s", "timing_floor_s-clock"],
         ),
         "samples": [
-            {"id": result.id, "text": ", ".join(f"{sample!r}" for sample in result.timing.samples)}
-            for result in results
+            {"id": name, "text": ", ".join(f"{sample!r}" for sample in times.samples)}
+            for name, times in (
+                *((result.id, result.timing) for result in results),
+                ("empty_call", run.floor.empty_call),
+                ("clock", run.floor.clock),
+            )
         ],
         "programs": list(programs(results, record, page.path)),
         "trace": trace(record, table),
@@ -212,25 +244,46 @@ def errors(result: Result) -> tuple[Cell, ...]:
     )
 
 
+def stored(result: Result) -> tuple[Cell, ...]:
+    found = result.stored
+    counts = (found.values, found.scales, found.total)
+    return (code(result.id), *(shown(render(count, "bytes"), "computed") for count in counts))
+
+
 def memory(result: Result) -> tuple[Cell, ...]:
-    stored, account = result.stored, result.memory
+    told = result.memory
+    counts = (
+        told.argument,
+        told.output,
+        told.alias,
+        told.temporary,
+        told.generated_code,
+        told.peak,
+    )
     return (
         code(result.id),
         *(
-            shown(render(count, "bytes"), "computed")
-            for count in (stored.values, stored.scales, stored.total)
-        ),
-        *(
-            shown(render(count, "bytes"), "estimated")
-            for count in (account.argument, account.output, account.temporary, account.peak)
+            shown(render(count, "bytes", reason="this compiler does not tell"), "estimated")
+            for count in counts
         ),
     )
 
 
-def timing(result: Result) -> tuple[Cell, ...]:
-    times = result.timing
+def quantization(result: Result) -> tuple[Cell, ...]:
+    found = result.quantization
+    assert found is not None
+    scales = (*found.x_scales, *found.w_scales)
+    counts = (found.zero_rows, found.underflow_rows, found.clipped, found.max_abs_accumulator)
     return (
         code(result.id),
+        *(shown(render(each, "scientific(3)"), "measured") for each in (min(scales), max(scales))),
+        *(shown(render(each, "integer"), "measured") for each in counts),
+    )
+
+
+def timing(name: Cell, times: Timing) -> tuple[Cell, ...]:
+    return (
+        name,
         shown(str(len(times.samples))),
         *(
             shown(render(seconds, "seconds(2)"), "measured")
@@ -256,12 +309,30 @@ def programs(results: Sequence[Result], record: Record, page: str) -> Iterator[C
                     "path": artifact.path,
                     "digest": artifact.sha256[:12],
                     "sha256": artifact.sha256,
-                    "text": text if len(text) <= MAX_TEXT else "",
+                    "text": listing(record.folder / artifact.path),
                 }
                 for name, artifact in texts
-                for text in [(record.folder / artifact.path).read_text("utf-8")]
             ],
         }
+
+
+def listing(path: Path) -> str:
+    """A program's text, or nothing when it is too long, or holds what a page cannot print.
+
+    Bytes that are no text are an `EvidenceMismatch`.
+    """
+    content = path.read_bytes()
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        found = f"the byte 0x{content[error.start]:02X} at {error.start:,}, which is not UTF-8"
+        raise EvidenceMismatch(
+            "A recorded program is no text:",
+            [Fault(where=str(path), found=found, expected="a program as text, in UTF-8")],
+            hint="Restore that file from whoever made the run, or measure again.",
+        ) from None
+    plain = all(line.isprintable() for line in text.replace("\t", " ").split("\n"))
+    return text if plain and len(text) <= MAX_TEXT else ""
 
 
 def trace(record: Record, table: Any) -> Context | None:
@@ -300,9 +371,9 @@ def run_summary(press: Press, run: PrecisionRun, page: str) -> Context:
     return {
         "name": run.name,
         "href": relative(f"records/{run.name}.html", page),
-        "device": str(record.environment["devices"]["used"]["kind"]),
+        "device": run.setting.device_kind,
         "shape": f"{run.request.batch} × {run.request.features} × {run.request.outputs}",
-        "recorded": str(record.environment["recorded_at"])[:10],
+        "recorded": run.setting.recorded_at[:10],
         "level": press.evidence[run.name].level,
         "files": len(record.files),
         "digest": record.manifest_sha256[:12],

@@ -19,7 +19,7 @@ from report.pages.record_page import run_summary, set_record
 from report.pages.report_page import label
 
 TABLE_PAGES = {
-    "chips.html": ("chips", "counting-units", "support"),
+    "chips.html": ("chips", "counting-units", "support", "remarks", "documents"),
     "formats.html": ("formats",),
 }
 """Tables that have a page of their own, by page."""

@@ -11,6 +11,7 @@ from report.errors import did_you_mean
 from report.notation import render
 from report.pages.anchors import relative
 from report.pages.desk import Claim
+from report.units import Quantity, parse_unit
 
 if TYPE_CHECKING:
     from report.pages.prose import Galley
@@ -22,6 +23,13 @@ KINDS: Mapping[str, str] = {
     "estimated": "estimated, for instance by the compiler",
     "given": "given: chosen for an example",
 }
+
+
+WANTED_UNITS: Mapping[str, str] = {
+    **dict.fromkeys(("percent", "error", "power_of_two"), ""),
+    **{"bytes": "B", "seconds": "s", "decibel": "dB"},
+}
+"""The unit that a recorded or derived number must have for a format; others take any."""
 
 
 class RoleFault(ValueError):
@@ -48,6 +56,12 @@ def set_value(use: Use) -> str:
         raise RoleFault(f"value {use.text!r} has no format", "write {value}`pointer; format`")
     value = galley.desk.values.lookup(pointer)
     text = render(value.printable, spelling, reason=value.reason)
+    wanted = _wanted_unit(spelling, value.unit)
+    if not isinstance(value.printable, Quantity) and value.unit != wanted:
+        raise RoleFault(
+            f"{spelling} prints {_in_unit(wanted)}, and {pointer!r} is {_in_unit(value.unit)}",
+            "use fixed(n), or point at another value",
+        )
     claim = Claim(
         page=galley.page,
         id=f"v-{len(galley.claims) + 1}",
@@ -65,6 +79,8 @@ def set_value(use: Use) -> str:
 
 
 def set_given(use: Use) -> str:
+    if not use.text:
+        raise RoleFault("given holds nothing", "write what is given: {given}`3`")
     return f'<span class="v given" title="{KINDS["given"]}">{escape(use.text)}</span>'
 
 
@@ -99,6 +115,18 @@ ROLES: Mapping[str, Callable[[Use], str]] = {
     "term": set_term,
     "kbd": set_kbd,
 }
+
+
+def _wanted_unit(spelling: str, otherwise: str) -> str:
+    """What a plain number must count for a format; `quantity(GB, 1)` wants bytes."""
+    name, _, arguments = spelling.partition("(")
+    if name == "quantity":
+        return parse_unit(arguments.partition(",")[0].strip()).base
+    return WANTED_UNITS.get(name, otherwise)
+
+
+def _in_unit(unit: str) -> str:
+    return f"a number of {unit}" if unit else "a number without a unit"
 
 
 def _forms(term: str) -> tuple[str, ...]:

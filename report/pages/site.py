@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from report.cache import Store
 from report.content import Content, Document
 from report.errors import ContentFault, raise_if_any
 from report.evidence import Evidence
@@ -25,7 +26,7 @@ from report.pages.front_page import set_index
 from report.pages.links import check_links
 from report.pages.live import specifications
 from report.pages.manuscript import Manuscript, read
-from report.pages.press import Press, Store, environment, term_anchor
+from report.pages.press import Press, environment, term_anchor
 from report.pages.reference import (
     ARCHIVES,
     TABLE_PAGES,
@@ -63,10 +64,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     shelf = Shelf(
         figures=figures,
         tables=tables,
-        devices={
-            name: str(proof.record.environment["devices"]["used"]["kind"])
-            for name, proof in evidence.items()
-        },
+        devices={name: run.setting.device_kind for name, run in study.precision.items()},
         pieces=pieces,
     )
     anchors = Anchors()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.precision_profile import parse
+from lab.precision_profile import no_figure, parse
 
 pytestmark = pytest.mark.lab
 
@@ -173,3 +173,8 @@ def assert_sealed(run: Path) -> None:
     for line in lines:
         digest, name = line.split("  ", 1)
         assert hashlib.sha256((run / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_a_figure_that_the_compiler_does_not_give_has_its_reason():
+    assert no_figure({"argument": 4, "peak": 4}) is None
+    assert no_figure({"argument": 4, "peak": None}) == "the compiler reports no figure for peak"

@@ -1,6 +1,7 @@
 """A run folder is whole, repeats itself, and carries the code that made it."""
 
 import ast
+import errno
 import json
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 from lab.kit.faults import CompileRefused
 from lab.kit.redaction import Redactor
-from lab.kit.run_folder import RunFolder, imported_sources
+from lab.kit.run_folder import MANIFEST, RunFolder, imported_sources
 
 pytestmark = pytest.mark.lab
 
@@ -100,6 +101,32 @@ def test_json_is_strict_and_sorted(folder: RunFolder) -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
         folder.write_json("b.json", {"x": float("nan")})
     assert not (folder.path / "b.json").exists()
+
+
+@pytest.mark.parametrize("room", ["for a failure", "for nothing"])
+def test_a_full_disk_is_a_plain_message(
+    folder: RunFolder,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    room: str,
+) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    (folder.path / ".report.json.part").write_bytes(b"half")
+    if room == "for nothing":
+
+        def refuse(*_: object) -> str:
+            raise full
+
+        monkeypatch.setattr(folder, "write", refuse)
+
+    code = folder.fail(full)
+
+    assert code == 2
+    told = capsys.readouterr().err
+    assert "No space left on device" in told
+    assert "Traceback" not in told
+    found = {path.name for path in folder.path.iterdir()}
+    assert found == ({"failure.json", MANIFEST} if room == "for a failure" else set())
 
 
 def test_a_failure_takes_the_place_of_the_report(

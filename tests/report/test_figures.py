@@ -1,5 +1,6 @@
 """Figures: safe to inline, the same each time, true to their numbers, drawn for both widths."""
 
+import ast
 import dataclasses
 import json
 import re
@@ -181,6 +182,20 @@ def test_a_changed_record_redraws_only_what_it_feeds(monkeypatch):
 
     assert set(redrawn) <= {"error-by-policy", "quantization-step", "bytes-by-policy"}
     assert "error-by-policy" in redrawn
+
+
+def test_a_cached_figure_is_keyed_by_all_the_code_that_works_it_out():
+    imported = {
+        node.module
+        for path in (ROOT / "report" / "figures").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("report.")
+    }
+    keyed = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in gallery._CODE}
+    only_data_and_faults = {f"report.{name}" for name in ("cache", "content", "errors", "source")}
+
+    assert imported - keyed <= only_data_and_faults | {"report.figures"}
+    assert {"report.numbers.roofline", "report.numbers.memory", "report.specs"} <= keyed
 
 
 def test_a_packed_figure_unpacks_to_itself():

@@ -374,3 +374,23 @@ def test_what_a_kill_left_of_an_old_site_is_never_taken_for_a_site(out):
     recover(out)
 
     assert beside(out) == []
+
+
+@pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("step", [1, 3, 5])
+def test_what_stops_a_build_halfway_leaves_nothing_of_it(out, monkeypatch, problem, step):
+    written = []
+    write_file = folder._write_file
+
+    def stop(path, content, *, flush=False):
+        written.append(path)
+        if len(written) == step:
+            raise problem
+        write_file(path, content, flush=flush)
+
+    monkeypatch.setattr(folder, "_write_file", stop)
+    with pytest.raises(type(problem)):
+        publish({f"page-{number}.html": b"new" for number in range(9)}, out, "second")
+
+    assert tree(out) == OLD
+    assert [place.name for place in out.parent.iterdir()] == [out.name]

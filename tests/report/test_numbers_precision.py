@@ -1,5 +1,7 @@
 """A precision run read as typed values, and what becomes of one that is not right."""
 
+from dataclasses import replace
+
 import pytest
 
 from report.errors import EvidenceMismatch
@@ -40,6 +42,7 @@ def test_every_wrong_field_is_told_at_once():
             "/request/batch": True,
             "/schema": "assay/precision/2",
             "/inputs/balanced/example_row": [1.0, "two"],
+            "/timing_floor_s/clock/median": "short",
         },
     )
 
@@ -55,10 +58,11 @@ def test_every_wrong_field_is_told_at_once():
         "/request/batch",
         "/schema",
         "/inputs/balanced/example_row",
+        "/timing_floor_s/clock/median",
     }
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), True, None, [], "1"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), True, [], "1"])
 def test_a_size_that_is_no_count_is_refused(value):
     with pytest.raises(EvidenceMismatch):
         read_precision(edited(RUN, {f"{INT8}/compiler_memory_bytes/peak": value}))
@@ -105,3 +109,154 @@ def test_a_trace_that_holds_nothing_is_not_a_trace():
 
     with pytest.raises(EvidenceMismatch, match="holds nothing"):
         work_out({RUN: type(found)(record=record, level="current", lab_changes=())}, content())
+
+
+def test_a_program_is_a_file_of_the_run_or_nothing():
+    """A report may not name a file outside its run, nor another digest than the manifest's."""
+    outside = "../../../../../etc/hostname"
+    edits = {f"{INT8}/program/stablehlo": outside, f"{INT8}/program/hlo_sha256": "0" * 64}
+
+    with pytest.raises(EvidenceMismatch) as caught:
+        read_precision(edited(RUN, edits))
+
+    places = [
+        fault.where.removeprefix(f"{RUN}/report.json{INT8}/") for fault in caught.value.faults
+    ]
+    assert places == ["program/stablehlo", "program/hlo"]
+
+
+def test_an_output_too_large_to_keep_says_so():
+    gone = {f"{INT8}/output/file": None, f"{INT8}/output/sha256": None}
+    told = gone | {f"{INT8}/output/file_reason": "not kept: over 1,048,576 bytes"}
+
+    with pytest.raises(EvidenceMismatch):
+        read_precision(edited(RUN, gone))
+    assert read_precision(edited(RUN, told)).result("balanced", "int8").output is None
+
+
+def test_a_compiler_need_not_tell_its_memory():
+    quiet = read_precision(edited(RUN, {f"{INT8}/compiler_memory_bytes/peak": None}))
+
+    assert quiet.result("balanced", "int8").memory.peak is None
+
+
+@pytest.mark.parametrize("document", ["environment", "config"])
+def test_a_run_that_does_not_say_where_it_ran_is_refused(document):
+    found = evidence()[RUN]
+    silent = replace(found, record=replace(found.record, **{document: {}}))
+
+    with pytest.raises(EvidenceMismatch) as caught:
+        read_precision(silent)
+
+    assert all(f.where.startswith(f"{RUN}/{document}.json/") for f in caught.value.faults)
+
+
+def test_operands_have_the_shape_that_was_requested():
+    with pytest.raises(EvidenceMismatch) as caught:
+        read_precision(edited(RUN, {"/inputs/outlier/x_shape": [64, 127]}))
+
+    assert [fault.expected for fault in caught.value.faults] == ["[64, 128], as requested"]
+
+
+@pytest.mark.parametrize(
+    ("place", "known"),
+    [
+        ("/inputs/middling", "only balanced, outlier"),
+        ("/reference/middling", "only balanced, outlier"),
+        ("/timing_floor_s/sleep", "only clock, empty_call"),
+    ],
+)
+def test_a_case_that_no_page_would_show_is_refused(place, known):
+    with pytest.raises(EvidenceMismatch) as caught:
+        read_precision(edited(RUN, {place: {}}))
+
+    (fault,) = caught.value.faults
+    assert (fault.where, fault.expected) == (f"{RUN}/report.json{place}", known)
+
+
+CONTRADICTIONS = {
+    "/scope/platform": "tpu",
+    "/scope/statement": "Measured on TPU v5e. One device of 4.",
+    "/request/platform": "gpu",
+    "/request/steps": 11,
+    "/request/trace": False,
+    f"{INT8}/input_sha256": "0" * 64,
+    f"{INT8}/requested/operand": "float32",
+    f"{INT8}/requested/accumulator": "int8",
+    f"{INT8}/quantization": None,
+    f"{INT8}/quantization/x_scales": [1.0],
+    f"{INT8}/quantization/max_abs_accumulator": 2**31,
+    f"{INT8}/timing_s/minimum": 1e-9,
+    f"{INT8}/timing_s/median": 1.0,
+    f"{INT8}/timing_s/maximum": 1.0,
+    f"{INT8}/timing_s/samples": [],
+    f"{INT8}/relative_l2_error": 1e-300,
+    f"{INT8}/max_abs_error": 1e300,
+    "/results/balanced-fp32/quantization": {"x_scales": [], "w_scales": []},
+    "/results/balanced-fp8": {},
+    "/inputs/balanced/example_row": [1.0],
+    "/inputs/balanced/sha256": "0" * 64,
+    "/lab": "another_lab",
+}
+
+
+@pytest.mark.parametrize("pointer", CONTRADICTIONS)
+def test_a_run_that_contradicts_itself_is_refused(pointer):
+    with pytest.raises(EvidenceMismatch) as caught:
+        read_precision(edited(RUN, {pointer: CONTRADICTIONS[pointer]}))
+
+    assert caught.value.exit_code == 7
+    places = [fault.where for fault in caught.value.faults]
+    assert len(places) == len(set(places))
+
+
+@pytest.mark.parametrize(
+    ("device", "statement"),
+    [
+        ({"platform": "cpu", "kind": "cpu"}, "CPU arithmetic reference. Not a TPU result."),
+        ({"platform": "tpu", "kind": "TPU v5e"}, "Measured on TPU v5e. One device of 1."),
+    ],
+)
+def test_what_stands_above_results_follows_from_the_device(device, statement):
+    found = evidence()[RUN]
+    recorded = found.record.environment
+    platform = device["platform"]
+    environment = recorded | {
+        "platform": {"requested": platform, "actual": platform},
+        "devices": recorded["devices"] | {"used": device},
+    }
+    report = edited(
+        RUN,
+        {
+            "/scope/platform": platform,
+            "/scope/statement": statement,
+            "/request/platform": platform,
+        },
+    ).record.report
+    options = found.record.config["options"] | {"platform": platform}
+    record = replace(
+        found.record,
+        environment=environment,
+        report=report,
+        config=found.record.config | {"options": options},
+    )
+
+    assert read_precision(replace(found, record=record)).scope.statement == statement
+
+
+@pytest.mark.parametrize("time", ["yesterday", "2026-11-30", "2026-11-30 01:02:03", ""])
+def test_a_run_says_when_it_was_made(time):
+    found = evidence()[RUN]
+    environment = found.record.environment | {"recorded_at": time}
+
+    with pytest.raises(EvidenceMismatch, match="recorded_at"):
+        read_precision(replace(found, record=replace(found.record, environment=environment)))
+
+
+def test_the_faults_of_all_runs_come_out_together():
+    broken = {name: edited(name, {"/request/batch": "many"}) for name in evidence()}
+
+    with pytest.raises(EvidenceMismatch) as caught:
+        work_out(broken, content())
+
+    assert {fault.where.partition("/")[0] for fault in caught.value.faults} == broken.keys()

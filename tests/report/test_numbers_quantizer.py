@@ -2,10 +2,13 @@
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from report.numbers.precision import CASES
 from report.numbers.quantizer import float32, quantize
+from tests.report.numbers_ground import study
 
 FLOATS = st.floats(-(2.0**99), 2.0**99, width=32)
 
@@ -23,11 +26,22 @@ def test_a_row_of_zeros_takes_scale_one():
     assert quantize([]).codes == ()
 
 
-def test_a_row_whose_scale_underflows_takes_scale_one():
-    stored = quantize([1e-44, -1e-44], store=float32)
+@pytest.mark.parametrize("peak", [1e-44, 1e-42, 1e-38])
+def test_a_row_whose_scale_is_not_normal_takes_scale_one(peak):
+    """As the lab has it: see `test_a_row_too_small_for_a_normal_scale_is_counted` there."""
+    stored = quantize([peak, -peak], store=float32)
 
     assert stored.scale == 1
     assert stored.codes == (0, 0)
+
+
+def test_retracing_a_recorded_row_gives_the_scale_that_the_lab_recorded():
+    for run in study().precision.values():
+        for case in CASES:
+            recorded = run.result(case, "int8").quantization
+            assert recorded is not None
+            again = quantize(run.inputs[case].example_row, store=float32)
+            assert float(again.scale) == recorded.x_scales[0], (run.name, case)
 
 
 @given(st.lists(FLOATS, min_size=1, max_size=20))

@@ -14,6 +14,7 @@ RUN = "precision-cpu"
         (f"{RUN}#/results/balanced-int8/relative_l2_error", "measured", ""),
         (f"{RUN}#/results/balanced-int8/sqnr_db", "measured", "dB"),
         (f"{RUN}#/results/balanced-int8/timing_s/median", "measured", "s"),
+        (f"{RUN}#/timing_floor_s/clock/median", "measured", "s"),
         (f"{RUN}#/results/balanced-int8/compiler_memory_bytes/temporary", "estimated", "B"),
         (f"{RUN}#/results/balanced-int8/stored_bytes/total", "computed", "B"),
         (f"{RUN}#/results/balanced-int8/program/hlo_sha256", "computed", ""),
@@ -67,6 +68,11 @@ def test_a_pointer_that_misses_is_answered_with_what_is_near(pointer, near):
         ("chips#/v5e/hbm_bandwidth/alternatives/0", "chips.html#v5e"),
         ("formats#/bf16/unit_roundoff", "formats.html#bf16"),
         ("study#/kv_cache/bf16/bytes", "workings.html#study-kv-cache-bf16-bytes"),
+        (
+            f"{RUN}#/results/balanced-int8/compiler_memory_bytes/alias",
+            f"records/{RUN}.html#balanced-int8-compiler",
+        ),
+        (f"{RUN}#/timing_floor_s/empty_call/median", f"records/{RUN}.html#timing_floor_s"),
         ("models#/lesson/parameters", "workings.html#models-lesson-parameters"),
     ],
 )

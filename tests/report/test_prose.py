@@ -268,7 +268,36 @@ def test_numbers_that_are_names_counts_or_code_may_stand(set_text, text):
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "vbscript:x", "data:text/html,x"])
 def test_a_link_that_would_run_never_becomes_one(set_text, address):
-    assert "<a " not in set_text(f"[a]({address})")[1]
+    galley, html = set_text(f"[a]({address})")
+
+    assert "<a " not in html
+    assert [fault.where for fault in galley.faults] != []
+
+
+@pytest.mark.parametrize(
+    "text", ["[a]: javascript:x", "{value}``", "{ref}``", "{given}` `", "[a](<b> c)", "see [a](b"]
+)
+def test_what_came_to_no_link_and_no_role_is_a_fault(set_text, text):
+    assert set_text(text)[0].faults != []
+
+
+@pytest.mark.parametrize(
+    "spelling", ["bytes", "bytes(GiB, 1)", "quantity(GB, 1)", "seconds(2)", "decibel(1)"]
+)
+def test_a_ratio_is_never_printed_with_a_unit(set_text, spelling):
+    galley, _ = set_text(f"It is {{value}}`run#/results/int8/relative_l2_error; {spelling}`.")
+
+    assert len(galley.faults) == 1
+
+
+@pytest.mark.parametrize("text", ["`[a](b` and `{value}`", "f(x)[1] (y)", "a]: b"])
+def test_brackets_that_promise_no_link_may_stand(set_text, text):
+    assert set_text(text)[0].faults == []
+
+
+@pytest.mark.parametrize("text", ["a &#x202e;b", "a &#8207; b", "a &rlm; b"])
+def test_a_control_character_is_found_behind_its_entity(set_text, text):
+    assert any("control character" in fault.found for fault in set_text(text)[0].faults)
 
 
 def test_escaped_signs_stay_signs(set_text):

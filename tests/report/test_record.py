@@ -23,13 +23,14 @@ from report.record import (
 RECORDS = Path(__file__).resolve().parents[2] / "lab" / "records"
 HEALTHY = Path(__file__).resolve().parents[1] / "broken" / "record-healthy" / "record"
 
+PLAIN = st.text(st.characters(exclude_categories=("C",)))
 JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-MAX_INTEGER, MAX_INTEGER)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    | PLAIN,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(PLAIN, inner, max_size=4),
     max_leaves=20,
 )
 
@@ -139,6 +140,14 @@ def test_what_is_no_folder_holds_no_record(folder, tmp_path, place):
 
     with pytest.raises(EvidenceMismatch, match="not a folder"):
         load_record(tmp_path / place)
+
+
+def test_a_folder_without_any_sign_of_a_run_is_not_read(folder, tmp_path):
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "pipe").symlink_to(folder)
+
+    with pytest.raises(EvidenceMismatch, match="holds no run"):
+        load_record(tmp_path / "library")
 
 
 @given(JSON)

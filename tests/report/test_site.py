@@ -9,14 +9,16 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from report.content import load_content
-from report.errors import ContentFault
+from report.errors import ContentFault, EvidenceMismatch
 from report.evidence import verify_all
 from report.exhibit import Drawing, Figure, Table
 from report.figures.gallery import FIGURES
+from report.notation import render
 from report.numbers.study import work_out
 from report.pages.exhibits import bit_strip, to_csv
 from report.pages.finished import read_page
 from report.pages.links import check_links
+from report.pages.record_page import listing
 from report.pages.reference import ARCHIVES
 from report.pages.site import RUNTIME, render_site
 from report.record import load_record
@@ -222,17 +224,49 @@ def test_what_a_record_says_is_shown_as_text(parts):
     environment = record.environment | {
         "cpu": record.environment["cpu"] | {"model": hostile},
         "devices": record.environment["devices"] | {"used": used},
-        "recorded_at": hostile,
     }
-    config = record.config | {"lab": hostile}
-    changed = replace(proof, record=replace(record, environment=environment, config=config))
+    said = {"config": record.config | {"lab": hostile}, "report": record.report | {"lab": hostile}}
+    changed = replace(proof, record=replace(record, environment=environment, **said))
     evidence = parts["evidence"] | {name: changed}
+    study = work_out(evidence, parts["content"])
 
-    html = render_site(**(parts | {"evidence": evidence}))[f"records/{name}.html"].decode()
+    site = render_site(**(parts | {"evidence": evidence, "study": study}))
+    html = site[f"records/{name}.html"].decode()
 
     assert "<img" not in html
     shown = "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt; *a* {value}`b` $c$ &lt;!--"
-    assert html.count(shown) >= 5
+    assert html.count(shown) >= 4
+
+
+def test_a_record_shows_the_floor_under_its_times_and_all_that_its_compiler_tells(pages, parts):
+    for name, proof in parts["evidence"].items():
+        html = pages[f"records/{name}.html"]
+        report = proof.record.report
+        assert "its figures, not measurements" in html
+        assert "Empty call: the dispatch floor" in html
+        for floor in report["timing_floor_s"].values():
+            for part in ("minimum", "median", "maximum"):
+                assert render(floor[part], "seconds(2)") in html
+            assert ", ".join(map(repr, floor["samples"])) in html
+        for result, found in report["results"].items():
+            row = re.search(rf'<tr id="{result}-compiler">(.*?)</tr>', html, re.DOTALL)
+            assert row is not None
+            told = found["compiler_memory_bytes"]
+            order = ("argument", "output", "alias", "temporary", "generated_code", "peak")
+            shown = re.findall(r"([0-9,]+\u00a0B)", row[1])
+            assert shown == [render(told[part], "bytes") for part in order]
+
+
+def test_a_program_that_is_no_text_is_refused(tmp_path):
+    program = tmp_path / "balanced-int8.hlo.txt"
+    program.write_bytes(b"HloModule jit_f\n\xff\n")
+
+    with pytest.raises(EvidenceMismatch) as caught:
+        listing(program)
+
+    (fault,) = caught.value.faults
+    assert fault.where == str(program)
+    assert fault.found == "the byte 0xFF at 16, which is not UTF-8"
 
 
 def test_the_draft_names_what_nobody_recorded(pages, parts):

@@ -88,3 +88,22 @@ def test_documents_cannot_smuggle_markup():
     text = cell("support", "TPU v5e", "Operands of a matrix product").text
 
     assert "float8\\_e5m2" in text
+
+
+def test_nothing_that_was_written_of_a_chip_is_left_unshown():
+    """A remark stands beside the other sources' values, not in their place."""
+    shown = plain(" ".join(c.note + c.text for t in TABLES.values() for row in t.rows for c in row))
+    shown = shown.replace("\\", "")
+
+    for chip in content().chips.values():
+        for remark in (*chip.notes, *(spec.note for spec in chip.specs.values())):
+            assert remark in shown, chip.id
+
+
+def test_every_document_tells_its_copy_and_its_standing():
+    rows = {row[0].href: [found.text for found in row] for row in TABLES["documents"].rows}
+
+    for found in content().references.values():
+        assert found.source.href in rows
+    assert rows["https://arxiv.org/abs/2304.01433"][-1] == "second-hand"
+    assert rows["https://docs.cloud.google.com/tpu/docs/v5e"][2] == "2026-11-29"

@@ -1,0 +1,3 @@
+"""Measure something small."""
+
+SEED = 17
