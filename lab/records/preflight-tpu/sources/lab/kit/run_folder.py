@@ -5,6 +5,7 @@ one belongs to a run that was killed.
 """
 
 import ast
+import errno
 import hashlib
 import io
 import json
@@ -25,6 +26,9 @@ LAB = Path(__file__).resolve().parents[1]
 """The lab package whose modules are copied into a run."""
 
 MANIFEST = "manifest.sha256"
+
+OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO}
+"""System errors that tell of the reader's disk, not of a bug here."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, by the shell's convention."""
@@ -121,25 +125,35 @@ class RunFolder:
             stage, message, exit_code = "interrupted", f"interrupted during: {stage}", INTERRUPTED
         elif isinstance(problem, LabFault):
             kind, exit_code = problem.kind, problem.exit_code
+        elif isinstance(problem, OSError) and problem.errno in OF_THE_DISK:
+            kind, exit_code = UsageFault.kind, UsageFault.exit_code
+            message = f"{problem.strerror}, while writing the run"
         else:
             traceback.print_exception(problem)
             exit_code = 1
-        for leftover in (*self.path.rglob(".*.part"), self.path / MANIFEST):
-            leftover.unlink(missing_ok=True)
-        (self.path / "report.json").unlink(missing_ok=True)
-        self.write_json(
-            "failure.json",
-            {
-                "schema": "assay/failure/1",
-                "stage": stage,
-                "kind": kind,
-                "message": message,
-                "finished": self.finished,
-            },
-        )
-        self.seal()
-        print(f"no report: {message}\n  see {self.path / 'failure.json'}", file=sys.stderr)
+        self._drop_unfinished()
+        failure = {
+            "schema": "assay/failure/1",
+            "stage": stage,
+            "kind": kind,
+            "message": message,
+            "finished": self.finished,
+        }
+        try:
+            self.write_json("failure.json", failure)
+            self.seal()
+            told = f"see {self.path / 'failure.json'}"
+        except OSError as second:  # the disk that failed the run may hold no more
+            self._drop_unfinished()
+            told = f"and {self.path} cannot say so itself: {second.strerror}"
+        print(f"no report: {message}\n  {told}", file=sys.stderr)
         return exit_code
+
+    def _drop_unfinished(self) -> None:
+        """Remove what would make a run that failed look whole."""
+        unfinished = [MANIFEST, "report.json"]
+        for leftover in (*self.path.rglob(".*.part"), *map(self.path.joinpath, unfinished)):
+            leftover.unlink(missing_ok=True)
 
 
 def imported_sources(module: Path) -> list[Path]:
