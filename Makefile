@@ -2,6 +2,7 @@
 # make test    add JAX, the checkers and a browser, and run every check
 # make lab     measure afresh, into a new folder under runs/
 # make bench   what the build costs, as ratios
+# make tpu     your choice: add the TPU compiler, libtpu, under Google Cloud's terms
 #
 # Everything is installed into .venv from locked hashes. Only `make test` may install
 # outside this folder: a browser, with the system's package manager, and it says so.
@@ -18,7 +19,7 @@ IN_VENV := $(VENV)/bin/python
 INSTALL := $(IN_VENV) -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes --only-binary :all:
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: site test lab bench check lock browser clean help
+.PHONY: site test lab tpu bench check lock browser clean help
 
 site: $(VENV)/base.done
 	@$(IN_VENV) build.py
@@ -39,12 +40,22 @@ lab: $(VENV)/all.done
 bench: $(VENV)/all.done
 	@$(IN_VENV) bench/bench.py
 
+# Nothing else installs this, and nothing ships it: the pages show what was recorded.
+tpu: $(VENV)/all.done tpu.lock
+	@echo "Installing libtpu, the TPU compiler that JAX pins, into $(VENV): about 140 MB to fetch and"
+	@echo "660 MB on disk, for x86-64 Linux. It is Google's, under the Google Cloud terms of service:"
+	@echo "https://cloud.google.com/terms. No TPU is needed, and nothing but preflight uses it."
+	@$(INSTALL) -r tpu.lock
+	@echo "Next: python build.py preflight MODULE:FUNCTION --targets v5e"
+
 # The locks hold every platform and Python 3.11 to 3.14; all.lock agrees with base.lock.
-LOCK := $(IN_VENV) -m uv pip compile pyproject.toml --no-config --quiet --universal --python-version 3.11 \
+LOCK := $(IN_VENV) -m uv pip compile --no-config --quiet --universal --python-version 3.11 \
   --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 lock: $(VENV)/all.done
-	$(LOCK) --upgrade --output-file base.lock
-	$(LOCK) --upgrade --all-extras --constraints base.lock --output-file all.lock
+	$(LOCK) pyproject.toml --upgrade --output-file base.lock
+	$(LOCK) pyproject.toml --upgrade --extra lab --extra test --constraints base.lock --output-file all.lock
+	$(IN_VENV) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["tpu"])' \
+	  | $(LOCK) - --upgrade --output-file tpu.lock
 
 $(IN_VENV):
 	@test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 to 3.14; none was found as python3 or python3.11 … python3.14." >&2; exit 3; }

@@ -65,7 +65,7 @@ def render(
     from report.figures.gallery import draw
     from report.figures.runtime import RUNTIME, runtime
     from report.numbers.study import work_out
-    from report.pages.site import render_site
+    from report.pages.site import exhibit_files, render_site
     from report.tables import set_tables
 
     voice.stage("Verifying records")
@@ -82,14 +82,16 @@ def render(
     figures = draw(study, content, cache, options.jobs)
     tables = set_tables(study, content)
 
-    voice.stage("Setting pages")
-    rooms = (content, study, evidence, figures, tables, TEMPLATES, cache)
-    site = render_site(*rooms, verifier=verifier.assemble(TEMPLATES))
-    site[RUNTIME] = runtime(cache)
-
     voice.stage("Packing archives")
-    site[bundle.WORKSPACE] = bundle.practice_workspace(LAB, evidence.values(), LOCK)
-    site[bundle.ARTIFACTS] = bundle.artifacts(site)
+    archives = {
+        bundle.WORKSPACE: bundle.practice_workspace(LAB, evidence.values(), LOCK),
+        bundle.ARTIFACTS: bundle.artifacts(exhibit_files(figures, evidence)),
+        verifier.PLACE: verifier.assemble(TEMPLATES),
+    }
+
+    voice.stage("Setting pages")
+    site = render_site(content, study, evidence, figures, tables, TEMPLATES, cache, archives)
+    site[RUNTIME] = runtime(cache)
     return site, evidence
 
 
@@ -277,6 +279,23 @@ def new(options: Namespace, voice: Voice) -> int:
     return 0
 
 
+def preflight(options: Namespace, voice: Voice) -> int:
+    """Ask compilers what they make of a program of yours, with no TPU."""
+    from report.archive import runs
+    from report.command_line import compiling
+
+    folder = options.run_dir or runs.next_folder("preflight")
+    code = runs.measure("preflight", compiling(options), folder)
+    if code in (0, 4):  # refused by every compiler is an answer too
+        voice.result(f"To keep it, with a page: python build.py record {folder} --as NAME")
+    return code
+
+
+def fits(options: Namespace, voice: Voice) -> int:
+    """Find the largest batch of a program of yours that compiles, target by target."""
+    return preflight(options, voice)
+
+
 def nothing_changed(arguments: list[str]) -> bool:
     """Whether the site that is asked for is there, made from just these inputs; says so.
 
@@ -329,7 +348,7 @@ def main() -> int:
 
 
 COMMANDS = (
-    *(build, check, figure, run, record),
+    *(build, check, figure, run, record, preflight, fits),
     *(new, release, sign, verify, rebuild, compare, status),
 )
 

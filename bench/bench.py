@@ -29,7 +29,7 @@ from report.numbers.study import work_out
 from report.pages.site import render_site
 from report.tables import set_tables
 
-PARTS = ("build.py", "report", "lab", "content", "templates", "base.lock", "all.lock")
+PARTS = ("build.py", "report", "lab", "content", "templates", "base.lock", "all.lock", "tpu.lock")
 LIBRARIES = ("altair", "jinja2", "markdown_it", "yaml", "pygments", "rich", "vl_convert", "jax")
 BARE = "python -c pass"
 FIGURES = ("figures, drawn anew", "figures, from the cache")

@@ -19,8 +19,22 @@ SITE, CACHE, LOCK = ROOT / "site", ROOT / ".cache", ROOT / "all.lock"
 Command = Callable[[argparse.Namespace, Voice], int]
 """Does one thing, says how it went, and returns the exit code."""
 
-LABS = {"precision_profile": ("platform", "batch", "features", "outputs", "steps", "trace")}
-"""The labs, each with the recorded options that its command line takes."""
+LABS = {
+    "precision_profile": {
+        name: f"--{name}" for name in ("platform", "batch", "features", "outputs", "steps", "trace")
+    },
+    "preflight": {
+        "targets": "--targets",
+        "program": "--program",
+        "batch": "--batch",
+        "largest": "--max",
+        "up_to": "--up-to",
+        "multiple_of": "--multiple-of",
+        "schedule": "--schedule",
+        "limit_s": "--limit",
+    },
+}
+"""The labs, each with its recorded options as its command line takes them."""
 
 DRAWINGS = (".svg", ".png", ".json", ".csv")
 
@@ -36,6 +50,8 @@ EXAMPLES = {
     "figure": "error-by-policy --evidence runs/mine --out error.svg",
     "run": "precision_profile --platform tpu --run-dir runs/v5e --trace",
     "record": "runs/v5e --as precision-v5e",
+    "preflight": "my_module:step --targets v5e,v6e,tpu7x --schedule",
+    "fits": "my_module:step --targets v5e:4x4 --max batch",
     "new": "report mine --record precision-mine --content mine",
     "release": "mine --content mine",
     "sign": "releases/mine-1 --key ~/.ssh/id_ed25519 --principal you@example.org",
@@ -160,6 +176,8 @@ def _add_options(command: str, add: Callable[..., object]) -> None:
             add("--replace", action="store_true", help="take the place of that name's record")
             add("--rename", nargs=2, metavar=("OLD", "NEW"), help="give a record another name")
             add("--remove", metavar="NAME", help="take a record off the shelf")
+        case "preflight" | "fits":
+            _add_compiling(command, add)
         case _:
             _add_release_options(command, add)
 
@@ -204,6 +222,31 @@ def _add_release_options(command: str, add: Callable[..., object]) -> None:
             add("--date", required=True, metavar="YYYY-MM-DD", help="the day of the list")
             add("--by", metavar="NAME", help="the release that takes its place")
             add("--key", type=_place, required=True, metavar="FILE", help=key)
+
+
+def _add_compiling(command: str, add: Callable[..., object]) -> None:
+    """Options of the commands that ask a compiler; those that are given go to the lab."""
+    add("program", metavar="MODULE:FUNCTION", help="as jax.jit takes it, its arguments beside it")
+    add("--targets", metavar="LIST", help="such as v5e,v6e,tpu7x, cpu, or a slice like v5e:4x4")
+    if command == "preflight":
+        add("--batch", metavar="N", help="the batch that its arguments are asked for")
+        add("--schedule", action="store_true", help="experimental: read matrix instructions too")
+    else:
+        add("--max", choices=("batch",), default="batch", help="what to find the largest of")
+        add("--up-to", metavar="N", help="where the search ends")
+        add("--multiple-of", metavar="N", help="try only its multiples")
+    add("--limit", metavar="S", help="seconds for one compilation")
+    add("--run-dir", type=_place, metavar="DIR", help="where it writes: a new folder")
+
+
+def compiling(options: argparse.Namespace) -> list[str]:
+    """The lab's options for what `preflight` and `fits` were asked."""
+    asked: list[str] = []
+    for flag in ("program", "targets", "batch", "max", "up_to", "multiple_of", "limit"):
+        value = getattr(options, flag, None)
+        if value is not None:
+            asked += [f"--{flag.replace('_', '-')}", value]
+    return [*asked, "--schedule"] if getattr(options, "schedule", False) else asked
 
 
 def write(out: Path, data: bytes) -> None:

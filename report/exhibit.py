@@ -15,6 +15,18 @@ Kind = Literal["measured", "computed", "documented", "estimated", "given"]
 
 Scalar = str | int | float | None
 
+_MARKS = frozenset("\\`*_{}[]<>$~&:!#|\n")
+
+
+def literal(text: str) -> str:
+    """Inline Markdown that prints `text` as it is: what a record says is never read as markup."""
+    return "".join(f"&#{ord(char)};" if char in _MARKS else char for char in text)
+
+
+def code(text: str) -> str:
+    """The same in code type; a backtick would end it early, so such a text stays plain."""
+    return f"`{text}`" if text and "`" not in text and "\n" not in text else literal(text)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:

@@ -8,7 +8,7 @@ import os
 import sys
 from hashlib import sha256
 
-PARTS = ("build.py", "report", "templates", "lab", "content", "base.lock", "all.lock")
+PARTS = ("build.py", "report", "templates", "lab", "content", "base.lock", "all.lock", "tpu.lock")
 """What a site is made from; the records are in the lab, unless content of one's own has them."""
 
 

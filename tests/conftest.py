@@ -28,6 +28,7 @@ PARTS = (
     "pyproject.toml",
     "base.lock",
     "all.lock",
+    "tpu.lock",
 )
 NEVER_COPIED = shutil.ignore_patterns("__pycache__", ".*")
 

@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from report.archive.bundle import ARTIFACTS, WORKSPACE, pack
 from report.errors import ContentFault
-from report.pages.site import ARCHIVES
+from report.pages.reference import ARCHIVES
 from tests.conftest import tree
 
 
@@ -63,6 +64,17 @@ def test_an_archive_unpacks_into_one_folder_whose_manifest_holds(built: Path, tm
     assert checked.returncode == 0
     listed = (folder / "manifest.sha256").read_text("utf-8").splitlines()
     assert len(listed) == len(tree(folder)) - 1
+
+
+@pytest.mark.parametrize("archive", [WORKSPACE, ARTIFACTS])
+def test_the_downloads_page_prints_size_and_hash_of_the_file_on_disk(built: Path, archive):
+    page = (built / "site/downloads.html").read_text("utf-8")
+    file = (built / "site" / archive).read_bytes()
+
+    entry = page.partition(f'href="{archive}"')[2].partition("</li>")[0]
+
+    assert f"{len(file):,}\u00a0B" in entry
+    assert f"<code>{sha256(file).hexdigest()}</code>" in entry
 
 
 def test_the_artifacts_are_the_files_of_the_site(built: Path):

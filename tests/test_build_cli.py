@@ -43,7 +43,7 @@ def test_a_build_says_where_the_site_is(assay: Command, house: Path):
 
     assert done.returncode == 0, done.stderr
     assert "site/index.html" in done.stdout
-    assert "2 records verified" in done.stdout
+    assert "3 records verified" in done.stdout
     assert "One sentence more." in (house / "site/lessons/choose-measure-profile.html").read_text(
         "utf-8"
     )
@@ -99,14 +99,18 @@ def test_a_check_writes_nothing_at_all(assay: Command, tmp_path: Path):
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["outcome"] == "checked"
-    assert told["records"] == {"precision-batch-one": "current", "precision-cpu": "current"}
+    assert told["records"] == dict.fromkeys(
+        ("precision-batch-one", "precision-cpu", "preflight-tpu"), "current"
+    )
     assert tree(tmp_path) == before
     assert not list(tmp_path.rglob("__pycache__"))
 
 
 def test_a_project_of_ones_own_needs_a_record_and_a_report(assay: Command, house: Path):
     mine, out = house / "mine", house / "mine-site"
-    assert assay(house, "record", RECORD, "--as", "mine", "--content", mine).returncode == 0
+    for record, name in ((RECORD, "mine"), ("lab/records/preflight-tpu", "preflight-tpu")):
+        kept = assay(house, "record", record, "--as", name, "--content", mine)
+        assert kept.returncode == 0, kept.stderr
     report = (house / "content/reports/precision-cpu.yaml").read_text(encoding="utf-8")
     (mine / "reports").mkdir()
     (mine / "reports/ours.yaml").write_text(report.replace("precision-cpu", "mine"), "utf-8")
@@ -115,7 +119,7 @@ def test_a_project_of_ones_own_needs_a_record_and_a_report(assay: Command, house
     done = assay(house, *place)
 
     assert done.returncode == 0, done.stderr
-    assert "1 record verified" in done.stdout
+    assert "2 records verified" in done.stdout
     assert (out / "reports/ours.html").is_file()
     assert (out / "records/mine.html").is_file()
     assert assay(house, *place).stdout.startswith("Nothing changed")

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests.conftest import PROJECT, tree
 
@@ -62,6 +63,15 @@ def test_the_site_holds_no_absolute_link_and_no_style_attribute(built: Path):
             )
         ]
     assert wrong == []
+
+
+def test_the_picture_of_the_readme_is_there_and_small():
+    readme = (PROJECT / "README.md").read_text("utf-8")
+    (pictured,) = re.findall(r"!\[[^\]]{40,}\]\(([^)]+)\)", readme)
+
+    with Image.open(PROJECT / pictured) as picture:
+        assert (picture.format, picture.size) == ("PNG", (1280, 800))
+    assert (PROJECT / pictured).stat().st_size <= 200_000
 
 
 def test_what_opens_a_browser_is_marked_so(request: pytest.FixtureRequest):

@@ -59,6 +59,27 @@ def test_both_locks_agree_on_what_the_site_needs():
         assert everything[str(pin).split(";")[0].strip()] == hashes
 
 
+def test_the_tpu_compiler_is_locked_apart_at_the_version_that_jax_pins():
+    [(pin, hashes)] = pins((PROJECT / "tpu.lock").read_text(encoding="utf-8"))
+    [asked_for] = map(Requirement, PROJECT_TABLE["optional-dependencies"]["tpu"])
+    version = str(pin.specifier)[2:]
+    jaxs_own = [
+        wanted
+        for wanted in map(Requirement, requires("jax") or ())
+        if canonicalize_name(wanted.name) == "libtpu"
+    ]
+
+    assert hashes
+    assert pin.name == asked_for.name == "libtpu"
+    assert asked_for.specifier.contains(version)
+    assert jaxs_own
+    assert all(wanted.specifier.contains(version) for wanted in jaxs_own)
+
+
+def test_no_other_lock_brings_the_tpu_compiler():
+    assert "libtpu" not in {pin.name for lock in (BASE, ALL) for pin, _ in pins(lock)}
+
+
 def test_the_site_needs_neither_jax_nor_numpy():
     assert not {pin.name for pin, _ in pins(BASE)} & set(LAB_PACKAGES)
 

@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import PROJECT, Command, tree
 
 RECORD = "lab/records/precision-cpu"
+RECORDS = ["precision-batch-one", "precision-cpu", "preflight-tpu"]
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def test_a_record_is_replaced_when_asked(assay: Command, house: Path):
 
     assert done.returncode == 0, done.stderr
     assert tree(house / RECORD) == other
-    assert sorted(os.listdir(house / "lab/records")) == ["precision-batch-one", "precision-cpu"]
+    assert sorted(os.listdir(house / "lab/records")) == RECORDS
 
 
 def test_a_run_of_another_lab_is_kept_only_as_historic(assay: Command, house: Path, run: Path):
@@ -105,7 +106,7 @@ def test_a_record_is_renamed_and_removed(assay: Command, house: Path):
 
     removed = assay(house, "record", "--remove", "precision-first")
     assert removed.returncode == 0, removed.stderr
-    assert os.listdir(house / "lab/records") == ["precision-batch-one"]
+    assert sorted(os.listdir(house / "lab/records")) == [RECORDS[0], RECORDS[2]]
 
 
 def test_a_mistyped_record_is_answered_with_near_names(assay: Command, house: Path):
@@ -125,7 +126,7 @@ def test_what_a_killed_change_left_over_is_cleared(assay: Command, house: Path, 
     done = assay(house, "record", run, "--as", "precision-mine")
 
     assert done.returncode == 0, done.stderr
-    assert sorted(os.listdir(records)) == ["precision-batch-one", "precision-cpu", "precision-mine"]
+    assert sorted(os.listdir(records)) == [*RECORDS[:2], "precision-mine", RECORDS[2]]
     assert tree(records / "precision-cpu") == tree(run)
 
 
@@ -191,7 +192,7 @@ def test_a_record_is_measured_again_with_its_own_options(assay: Command, house: 
 
     assert done.returncode == 0, done.stderr
     assert json.loads((house / RECORD / "config.json").read_bytes()) == before
-    assert sorted(os.listdir(house / "lab/records")) == ["precision-batch-one", "precision-cpu"]
+    assert sorted(os.listdir(house / "lab/records")) == RECORDS
     left = assay(house, "check")
     assert left.returncode == 7
     assert "precision-batch-one" in left.stderr
@@ -238,7 +239,7 @@ def test_ctrl_c_while_measuring_leaves_the_record_and_says_how_far_the_lab_came(
         assert running.returncode == 130, told
 
     assert tree(house / RECORD) == before
-    assert sorted(os.listdir(house / "lab/records")) == ["precision-batch-one", "precision-cpu"]
+    assert sorted(os.listdir(house / "lab/records")) == RECORDS
     stopped = json.loads((house / "runs/stopped/failure.json").read_bytes())
     assert stopped["stage"] == "interrupted"
 
@@ -252,4 +253,4 @@ def test_a_record_stays_when_measuring_it_again_fails(assay: Command, house: Pat
 
     assert done.returncode == 5
     assert tree(house / RECORD) == before
-    assert sorted(os.listdir(house / "lab/records")) == ["precision-batch-one", "precision-cpu"]
+    assert sorted(os.listdir(house / "lab/records")) == RECORDS

@@ -18,7 +18,7 @@ RIVER = (
     ("evidence", "content"),
     ("record", "specs", "exhibit"),
     ("notation", "cache", "folder"),
-    ("units", "source"),
+    ("units", "source", "ladder"),
     ("errors", "marker", "inputs"),
 )
 LEVEL = {room: level for level, line in enumerate(RIVER) for room in line}

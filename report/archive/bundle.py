@@ -43,8 +43,16 @@ On a TPU VM, add the TPU runtime at the version that jax asks for, and name the 
     .venv/bin/python -m pip install "jax[tpu]=={jax}"
     .venv/bin/python -m lab.precision_profile --platform tpu --run-dir runs/precision-tpu --trace
 
-The lab uses the first local device. When the platform is not there it stops with exit code 3 and
-never falls back to the CPU. A CPU run is a reference for the arithmetic, not a result of a TPU.
+To see what a TPU's compiler makes of a program, with no TPU, on x86-64 Linux: add that compiler
+(Google's libtpu, under the Google Cloud terms of service, about 140 MB to fetch), and name a
+function of yours. `lab/kit/program.py` says how it gives its arguments.
+
+    .venv/bin/python -m pip install --require-hashes -r tpu.lock
+    .venv/bin/python -m lab.preflight --program my_module:step --targets v5e,v6e
+
+The precision lab uses the first local device. When the platform is not there it stops with exit
+code 3 and never falls back to the CPU. A CPU run is a reference for the arithmetic, not a result
+of a TPU.
 
 `lab/records/` holds the published runs, byte for byte. Each has a `manifest.sha256`; check one
 with `sha256sum --check manifest.sha256` in its folder, and this workspace the same way.
@@ -68,20 +76,19 @@ def practice_workspace(lab: Path, evidence: Iterable[Evidence], lock: Path) -> b
             files[f"lab/records/{record.name}/{path}"] = (record.folder / path).read_bytes()
     requirements, versions = lab_requirements(lock.read_text(encoding="utf-8"))
     files["requirements.txt"] = requirements.encode()
+    files["tpu.lock"] = lock.with_name("tpu.lock").read_bytes()
     files["readme.md"] = _README.format(jax=versions["jax"]).encode()
     files[manifest.NAME] = manifest.manifest(files)
     return pack({f"practice-workspace/{path}": data for path, data in files.items()})
 
 
-def artifacts(site: Mapping[str, bytes | Path]) -> bytes:
-    """Every figure file and every record file of a rendered site: a zip."""
-    files = {
-        path: data if isinstance(data, bytes) else data.read_bytes()
-        for path, data in site.items()
-        if path.startswith(("figures/", "records/")) and not path.endswith(".html")
+def artifacts(files: Mapping[str, bytes | Path]) -> bytes:
+    """`files`, which are those of figures and records, by their paths: a zip."""
+    packed = {
+        path: data if isinstance(data, bytes) else data.read_bytes() for path, data in files.items()
     }
-    files[manifest.NAME] = manifest.manifest(files)
-    return pack({f"assay-artifacts/{path}": data for path, data in files.items()})
+    packed[manifest.NAME] = manifest.manifest(packed)
+    return pack({f"assay-artifacts/{path}": data for path, data in packed.items()})
 
 
 def lab_requirements(lock: str) -> tuple[str, dict[str, str]]:

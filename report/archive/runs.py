@@ -17,13 +17,18 @@ _CONFIG = "config.json"
 
 
 def measure(lab: str, options: Sequence[str], folder: Path) -> int:
-    """Run a lab into a new `folder`; its exit code is returned."""
+    """Run a lab into a new `folder`; its exit code is returned.
+
+    It finds a module of the user's in the current folder, as Python itself would.
+    """
     if importlib.util.find_spec("jax") is None:
         raise BackendMissing(
-            "Measuring needs JAX, which is not installed here.", hint="To add it: make lab"
+            "The labs need JAX, which is not installed here.", hint="To add it: make lab"
         )
     command = [sys.executable, "-m", f"lab.{lab}", *options, "--run-dir", str(folder.absolute())]
-    process = subprocess.Popen(command, cwd=_ROOT)
+    places = filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
+    process = subprocess.Popen(command, cwd=_ROOT, env=environment)
     while True:
         try:
             code = process.wait()
@@ -40,10 +45,10 @@ def next_folder(lab: str) -> Path:
     return folder
 
 
-def request(folder: Path, labs: Mapping[str, Sequence[str]]) -> tuple[str, list[str]]:
+def request(folder: Path, labs: Mapping[str, Mapping[str, str]]) -> tuple[str, list[str]]:
     """The lab that made a record, and the command-line options that ask for the same again.
 
-    `labs` gives the recorded options that each lab's command line takes.
+    `labs` gives the recorded options that each lab takes, as its command line spells them.
     """
     record = load_record(folder)
     if record.manifest.get(_CONFIG) not in {f.sha256 for f in record.files if f.path == _CONFIG}:
@@ -58,10 +63,12 @@ def request(folder: Path, labs: Mapping[str, Sequence[str]]) -> tuple[str, list[
             hint=f"Labs here: {', '.join(labs)}.",
         )
     options: list[str] = []
-    for name in labs[lab]:
+    for name, flag in labs[lab].items():
         value = recorded.get(name)
         if value is True:
-            options.append(f"--{name}")
+            options.append(flag)
+        elif isinstance(value, list):
+            options += [flag, ",".join(map(str, value))]
         elif value not in (None, False):
-            options += [f"--{name}", str(value)]
+            options += [flag, str(value)]
     return lab, options

@@ -13,6 +13,8 @@ from pathlib import Path
 from report.errors import ContentFault
 
 NAME = "verify.html"
+PLACE = f"downloads/{NAME}"
+"""Where a site offers it: beside releases, never inside one."""
 LIMIT = 60_000
 """In bytes: what the page may weigh, so that a person can read all of it and mail it."""
 

@@ -28,7 +28,7 @@ _FONT = _HERE.parents[1] / "templates" / "fonts" / "assay-sans.ttf"
 _CODE = (
     *sorted(_HERE.glob("*.py")),
     *sorted(_HERE.with_name("numbers").glob("*.py")),
-    *(_HERE.with_name(f"{name}.py") for name in ("exhibit", "notation", "specs")),
+    *(_HERE.with_name(f"{name}.py") for name in ("exhibit", "ladder", "notation", "specs")),
 )
 """What works out a drawing from the parts of the study: their digest tells what, not how."""
 _RENDERERS = ("altair", "vl-convert-python")
@@ -46,6 +46,9 @@ class Entry:
 FIGURES = (
     Entry(name="memory-budget", module="memory", needs=("memory",)),
     Entry(name="kv-cache", module="kv_cache", needs=("kv_cache",)),
+    Entry(name="instruction-matrix", module="instructions", needs=("preflight",)),
+    Entry(name="padding-staircase", module="staircase", needs=("preflight",)),
+    Entry(name="what-fits", module="fits", needs=("preflight",)),
     Entry(name="error-by-policy", module="error", needs=("featured", "formats")),
     Entry(name="quantization-step", module="step", needs=("quantization_step",)),
     Entry(name="bytes-by-policy", module="bytes", needs=("featured",)),
@@ -76,7 +79,7 @@ def draw_one(name: str, study: Study, content: Content) -> Figure:
         )
     parts = _parts(entry, study, content)
     if None in parts:
-        raise UsageFault(f"The figure {name} needs a recorded precision run, and there is none.")
+        raise UsageFault(f"The figure {name} needs a record that is not here.")
     return unpack(_draw(entry, parts))
 
 

@@ -1,4 +1,7 @@
-"""The lesson's product under the two documented ceilings of one chip; live in chip and batch."""
+"""The lesson's product under the two documented ceilings of one chip; live in chip and batch.
+
+A flat ceiling that no matrix instruction bears out is grey and dashed, with the reason.
+"""
 
 import json
 
@@ -26,7 +29,8 @@ def draw(study: RooflineStudy) -> Figure:
     alt_text = (
         f"Roofline of {drawn.chip} for {drawn.operand.upper()} operands, both axes logarithmic. "
         f"A slope of {_readings(study)} meets a flat ceiling of {drawn.peak.label} at "
-        f"{_ridges(study.rooflines[study.chip])} {drawn.work} per byte. At best, {points}."
+        f"{_ridges(study.rooflines[study.chip])} {drawn.work} per byte. {_ground(study)} "
+        f"At best, {points}."
     )
     return Figure(
         name=NAME,
@@ -41,9 +45,9 @@ def draw(study: RooflineStudy) -> Figure:
             "meet at the ridge."
         ),
         caption=(
-            f"Bounds, not timings. {_cited(study)} The product is {_shape(first)} with "
-            f"{drawn.operand.upper()} operands, each byte moved once; launches, scales and padding "
-            "are left out."
+            f"Bounds, not timings. {_cited(study)} {_ground(study)} "
+            f"The product is {_shape(first)} with {drawn.operand.upper()} operands, each byte "
+            "moved once; launches, scales and padding are left out."
         ),
         alt_text=alt_text,
         kind="computed",
@@ -81,6 +85,17 @@ def _cited(study: RooflineStudy) -> str:
     return (
         f"Ceilings of one {readings[0].chip} chip: {peak.label} "
         f"([{peak.edition}]({peak.source.href})) and {slopes}."
+    )
+
+
+def _ground(study: RooflineStudy) -> str:
+    """Why the drawn chip's flat ceiling is solid, or grey."""
+    if reason := study.grey.get(study.chip):
+        return f"The flat ceiling is grey. {reason}"
+    operand = study.drawn.operand.upper()
+    return (
+        "The flat ceiling is solid, since the compiler’s matrix instructions for this generation "
+        f"take {operand} too; where they do not, it is grey."
     )
 
 
@@ -192,10 +207,16 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
     top = 1.6 * max(found[0].peak.per_s for found in study.rooflines.values()) / TERA
 
     ceilings = [
-        {"id": id_, "reading": index, "x": x, "y": reading.attainable_per_s(x) / TERA}
+        {
+            "id": id_,
+            "reading": index,
+            "x": x,
+            "y": reading.attainable_per_s(x) / TERA,
+            "grey": flat and id_ in study.grey,
+        }
         for id_, found in study.rooflines.items()
         for index, reading in enumerate(found[:2])
-        for x in (low, reading.ridge, high)
+        for x, flat in _corners(low, reading.ridge, high, apart=id_ in study.grey)
     ]
     slope_at = 16 if narrow else 10
     chips = [
@@ -211,18 +232,22 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
             "peak_text": f"{found[0].peak.label} in {found[0].operand.upper()}",
             "slope_text": " or ".join(r.bandwidth.label for r in found[:2]),
             "ridge_text": f"ridge {_ridges(found)}",
+            "grey": id_ in study.grey,
         }
         for id_, found in study.rooflines.items()
     ]
     cited = [
         {"id": id_, "y": 17 * line - 84, "text": text}
         for id_, found in study.rooflines.items()
-        for line, text in enumerate(_citations(found))
+        for line, text in enumerate([*_citations(found)[:3], *_greyed(study, id_)])
     ]
 
     x = alt.X("x:Q", scale=_log(low, high), axis=_decades(1, f"{work} per byte of HBM, log scale"))
     y = alt.Y("y:Q", scale=_log(bottom, top), axis=_decades(0.1, None))
-    line = alt.Chart(theme.rows(ceilings)).transform_filter("datum.id==chip")
+    line = alt.Chart(theme.rows(ceilings)).transform_filter("datum.id==chip && !datum.grey")
+    doubted = alt.Chart(theme.rows(ceilings)).transform_filter(
+        "datum.id==chip && datum.grey && datum.reading==0"
+    )
     chosen = alt.Chart(theme.rows(chips)).transform_filter("datum.id==chip")
     points = (
         chosen.transform_calculate(batches=f"m=={product.m}?[m]:[{product.m}, m]")
@@ -253,8 +278,12 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
                 "reading:N", scale=alt.Scale(domain=[0, 1], range=[[1, 0], [4, 3]]), legend=None
             ),
         ),
-        chosen.mark_text(align="right", dy=-11, color=theme.C1, **theme.VALUE).encode(
-            x="right:Q", y="peak:Q", text="peak_text:N"
+        doubted.mark_line(color=theme.INK2, strokeWidth=1.25, strokeDash=[6, 4]).encode(x=x, y=y),
+        *(
+            chosen.transform_filter(f"datum.grey=={grey}")
+            .mark_text(align="right", dy=-11, color=ink, **theme.VALUE)
+            .encode(x="right:Q", y="peak:Q", text="peak_text:N")
+            for grey, ink in (("false", theme.C1), ("true", theme.INK2))
         ),
         slope_free.mark_text(align="right", dx=-10, dy=-10, color=theme.C1, **theme.VALUE).encode(
             x="slope_x:Q", y="slope_y:Q", text="slope_text:N"
@@ -304,6 +333,18 @@ def _citations(readings: tuple[Roofline, ...]) -> list[str]:
     """One line a ceiling: the value as documented, then the document."""
     ceilings = [readings[0].peak, *(reading.bandwidth for reading in readings[:2])]
     return [f"{ceiling.label}: {ceiling.edition}" for ceiling in ceilings]
+
+
+def _corners(
+    low: float, ridge: float, high: float, *, apart: bool
+) -> tuple[tuple[float, bool], ...]:
+    """Ends of slope and ceiling, and whether of the latter; in one line unless told `apart`."""
+    slope, flat = ((low, False), (ridge, False)), ((ridge, True), (high, True))
+    return (*slope, *flat) if apart else (*slope, (high, True))
+
+
+def _greyed(study: RooflineStudy, chip: str) -> list[str]:
+    return [f"Grey: {study.grey[chip]}"] if chip in study.grey else []
 
 
 def _intensity_expr(m: str, product: Product) -> str:

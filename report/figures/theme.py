@@ -24,8 +24,8 @@ LIGHT: Final[Mapping[str, str]] = {
 }
 """Values of the tokens on light paper, as the pages have them."""
 
-INK, INK2, RULE, GRID, C1, C2, C3 = (
-    f"var(--{token})" for token in ("ink", "ink2", "rule", "grid", "c1", "c2", "c3")
+PAPER, INK, INK2, RULE, GRID, C1, C2, C3 = (
+    f"var(--{token})" for token in ("paper", "ink", "ink2", "rule", "grid", "c1", "c2", "c3")
 )
 
 NBSP: Final = "\u00a0"

@@ -308,16 +308,21 @@ def _setting(fields: Fields) -> Setting:
         platform=used.text("platform"),
         device_kind=used.name("kind"),
         devices=devices.count("count"),
-        recorded_at=fields.text("recorded_at"),
+        recorded_at=recorded_at(fields),
         jax=versions.name("jax"),
     )
     fields.texts("redacted")
     if setting.platform not in PLATFORMS:
         used.fault("platform", f"{setting.platform!r:.60}", " or ".join(PLATFORMS))
-    if not _TIME.fullmatch(setting.recorded_at):
-        found = f"{setting.recorded_at!r:.60}"
-        fields.fault("recorded_at", found, "a time such as 2026-11-30T01:02:03Z")
     return setting
+
+
+def recorded_at(environment: Fields) -> str:
+    """When the run was recorded, UTC."""
+    time = environment.text("recorded_at")
+    if not _TIME.fullmatch(time):
+        environment.fault("recorded_at", f"{time!r:.60}", "a time such as 2026-11-30T01:02:03Z")
+    return time
 
 
 def _request(fields: Fields) -> Request:

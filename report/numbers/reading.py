@@ -1,7 +1,7 @@
 """Reading a lab's JSON into typed values: every missing or ill-typed field told at once."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard, TypeVar, cast
 
@@ -68,6 +68,17 @@ class Fields:
             return float(value), ""
         return self._wrong(key, value, "a finite number, or null with a reason", None), ""
 
+    def optional_text(self, key: str) -> str:
+        """A text, or "" for null."""
+        return self.text(key) if self._get(key) is not None else ""
+
+    def choice(self, key: str, known: Sequence[str]) -> str:
+        """One of `known`."""
+        value = self._get(key)
+        if isinstance(value, str) and value in known:
+            return value
+        return self._wrong(key, value, f"one of {', '.join(known)}", known[0])
+
     def numbers(self, key: str) -> tuple[float, ...]:
         value = self._get(key)
         if isinstance(value, list) and all(map(_finite, value)):
@@ -103,6 +114,15 @@ class Fields:
             value = self._wrong(key, value, "an object", {})
         return Fields(cast("Mapping[str, object]", value), f"{self.where}/{key}", self.faults)
 
+    def optional_within(self, key: str) -> "Fields | None":
+        """The object under `key`, or None for null."""
+        return self.within(key) if self._get(key) is not None else None
+
+    def entries(self) -> "Iterator[tuple[str, Fields]]":
+        """Each key, in order, with the object under it."""
+        for key in self.found:
+            yield key, self.within(key)
+
     def has(self, key: str) -> bool:
         """Whether `key` is there and not null."""
         return self.found.get(key) is not None
@@ -116,14 +136,14 @@ class Fields:
     def fault(self, key: str, found: str, expected: str) -> None:
         self.faults.append(Fault(where=f"{self.where}/{key}", found=found, expected=expected))
 
-    def finish(self, name: str) -> None:
-        """Return when nothing was wrong, or refuse `name` with every fault."""
+    def finish(self, name: str, *, lab: str = "precision_profile") -> None:
+        """Return when nothing was wrong, or refuse `name`, a run of `lab`, with every fault."""
         if self.faults:
             first = {fault.where: fault for fault in reversed(self.faults)}
             raise EvidenceMismatch(
-                f"{name} is not a precision run that this report can read:",
+                f"{name} is not a {lab.partition('_')[0]} run that this report can read:",
                 reversed(first.values()),
-                hint="Measure it again: python build.py run precision_profile",
+                hint=f"Make it again: python build.py run {lab}",
             )
 
     def _get(self, key: str) -> object:

@@ -12,11 +12,15 @@ from hashlib import sha256
 from report.content import Content
 from report.errors import ContentFault, EvidenceMismatch
 from report.evidence import Evidence
+from report.numbers import lowering
+from report.numbers.ceilings import Verdict, judge
+from report.numbers.lowering import Preflight, read_preflight
 from report.numbers.precision import PrecisionRun, read_precision
 from report.numbers.stated import state_chips, state_formats, state_models
 from report.numbers.trace import TraceSummary, read_trace, work_out_trace
 from report.numbers.values import Values
 from report.numbers.worked_counting import work_out_counting
+from report.numbers.worked_lowering import work_out_lowering
 from report.numbers.worked_memory import (
     CacheStudy,
     MemoryStudy,
@@ -35,6 +39,8 @@ from report.numbers.workings import Workings
 
 FEATURED = "precision-cpu"
 """The record that the lesson's figures are drawn from, where it is among several."""
+PREFLIGHT = "preflight-tpu"
+"""The record of what compilers make of the lesson's products, where it is among several."""
 MODEL = "lesson"
 """The model whose sizes the worked examples take."""
 
@@ -47,6 +53,11 @@ class Study:
     traces: Mapping[str, TraceSummary]
     featured: PrecisionRun | None
     """The run that the lesson's figures show; None when there is no record."""
+    preflights: Mapping[str, Preflight]
+    preflight: Preflight | None
+    """The lesson's products as compiled for each generation; None when there is no record."""
+    ceilings: tuple[Verdict, ...]
+    """Which documented rates a matrix instruction of the same format bears out."""
     memory: MemoryStudy
     kv_cache: CacheStudy
     roofline: RooflineStudy
@@ -70,16 +81,20 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
 
     memory = work_out_memory(model, content.chips, content.formats, note)
     cache = work_out_cache(model, note)
-    roofline = work_out_roofline(model, content.chips, note)
+    runs, traces, preflights = _read(evidence)
+    preflight = _lessons_own(preflights)
+    ceilings = judge(content.chips, preflight)
+    roofline = work_out_roofline(model, content.chips, ceilings, note)
     work_out_counting(content.chips, note)
     work_out_tiny_row(note)
     work_out_integer_range(note)
 
-    runs, traces = _read(evidence)
     for run in runs.values():
         work_out_precision(run, note)
     for name, trace in traces.items():
         work_out_trace(name, trace, note)
+    for compiled in preflights.values():
+        work_out_lowering(compiled, note)
     featured = runs.get(FEATURED) or next(iter(runs.values()), None)
     step = step_of(featured, note) if featured else None
 
@@ -88,6 +103,9 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
         precision=runs,
         traces=traces,
         featured=featured,
+        preflights=preflights,
+        preflight=preflight,
+        ceilings=ceilings,
         memory=memory,
         kv_cache=cache,
         roofline=roofline,
@@ -101,14 +119,18 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
 
 def _read(
     evidence: Mapping[str, Evidence],
-) -> tuple[dict[str, PrecisionRun], dict[str, TraceSummary]]:
-    """Every run and every capture, by record, or one refusal with the faults of all."""
+) -> tuple[dict[str, PrecisionRun], dict[str, TraceSummary], dict[str, Preflight]]:
+    """Every run, capture and preflight, by record, or one refusal with the faults of all."""
     runs: dict[str, PrecisionRun] = {}
     traces: dict[str, TraceSummary] = {}
+    preflights: dict[str, Preflight] = {}
     refusals: list[EvidenceMismatch] = []
     for name, found in sorted(evidence.items()):
         try:
-            runs[name] = read_precision(found)
+            if found.record.report.get("schema") == lowering.SCHEMA:
+                preflights[name] = read_preflight(found)
+            else:
+                runs[name] = read_precision(found)
         except EvidenceMismatch as refusal:
             refusals.append(refusal)
         try:
@@ -122,7 +144,13 @@ def _read(
             [fault for refusal in refusals for fault in refusal.faults],
             hint=refusals[0].hint,
         )
-    return runs, traces
+    return runs, traces, preflights
+
+
+def _lessons_own(preflights: Mapping[str, Preflight]) -> Preflight | None:
+    """The record of the lesson's products: the featured name, or the first that has them all."""
+    own = [run for run in preflights.values() if run.complete]
+    return next((run for run in own if run.name == PREFLIGHT), next(iter(own), None))
 
 
 def digest_of(value: object) -> str:

@@ -12,9 +12,16 @@ from decimal import Decimal
 
 from report.errors import ContentFault, did_you_mean
 from report.exhibit import Kind
+from report.ladder import Rung
+from report.numbers import compiled_pointers
+from report.numbers.statements import hold
 from report.units import Quantity
 
 Number = int | float | Decimal | str | None
+
+
+COMPILED = "assay/preflight/1"
+"""The schema of a record in which nothing was measured."""
 
 
 class UnknownPointer(ContentFault):
@@ -97,16 +104,65 @@ class Values(Mapping[str, Value]):
     def resolve_href(self, pointer: str) -> str:
         """The place on the site, relative to its root, where the value at `pointer` is shown."""
         self.lookup(pointer)
+        return self.place_of(pointer)
+
+    def place_of(self, pointer: str) -> str:
+        """The same for whatever stands at `pointer`, one value or several."""
         document, _, path = pointer.partition("#/")
         keys = path.split("/")
         if document in {"chips", "formats"}:
             return f"{document}.html#{keys[0]}"
         if document in self._documents:
             record, _, part = document.partition("/")
-            return f"records/{record}.html#{_record_section(part, keys)}"
+            section = compiled_pointers.section if self._compiled(record) else _record_section
+            return f"records/{record}.html#{section(part, keys)}"
         return f"workings.html#{anchor(pointer)}"
 
+    def hold(self, words: str, pointer: str) -> Rung:
+        """The level on which `words` stand at `pointer`, or ContentFault when they do not."""
+        return hold(words, pointer, self).rung
+
+    def recorded_object(self, pointer: str) -> tuple[list[str], Mapping[str, object]]:
+        """The keys and the recorded object at `pointer`, or UnknownPointer with near names."""
+        document, _, path = pointer.partition("#")
+        if document not in self._documents or not path.startswith("/"):
+            raise UnknownPointer(
+                f"{pointer!r} points into no record.",
+                hint=did_you_mean(document, self._documents),
+            )
+        keys, here, _ = self._walk(document, path)
+        if not isinstance(here, dict):
+            raise UnknownPointer(f"{pointer} is one value.", hint="Point at what holds it.")
+        return keys, here
+
     def _recorded(self, document: str, path: str) -> Value:
+        keys, here, parent = self._walk(document, path)
+        if isinstance(here, list) and not any(isinstance(item, dict | list) for item in here):
+            here = f"{len(here):,} values"
+        if isinstance(here, dict | list):
+            raise UnknownPointer(
+                f"{document}#{path} holds several values.",
+                hint=f"Point at one of them. {_nearest('', here)}",
+            )
+        reason = ""
+        if here is None:
+            said = parent.get(f"{keys[-1]}_reason") if isinstance(parent, dict) else None
+            reason = said if isinstance(said, str) and said else "the lab recorded none"
+        compiled = self._compiled(document.partition("/")[0])
+        return Value(
+            pointer=f"{document}#{path}",
+            number=_number(here),
+            kind=compiled_pointers.kind(document, keys) if compiled else _kind(document, keys),
+            unit=compiled_pointers.unit(keys) if compiled else _unit(keys),
+            reason=reason,
+        )
+
+    def _compiled(self, record: str) -> bool:
+        """Whether `record` holds a compiler's words, and so no measurement."""
+        return self._documents.get(record, {}).get("schema") == COMPILED
+
+    def _walk(self, document: str, path: str) -> tuple[list[str], object, object]:
+        """The keys of `path`, what stands there, and what holds it."""
         keys = [key.replace("~1", "/").replace("~0", "~") for key in path[1:].split("/")]
         here: object = self._documents[document]
         parent: object = None
@@ -119,24 +175,7 @@ class Values(Mapping[str, Value]):
                     hint=_nearest(key, here),
                 )
             here = inner[0]
-        if isinstance(here, list) and not any(isinstance(item, dict | list) for item in here):
-            here = f"{len(here):,} values"
-        if isinstance(here, dict | list):
-            raise UnknownPointer(
-                f"{document}#{path} holds several values.",
-                hint=f"Point at one of them. {_nearest('', here)}",
-            )
-        reason = ""
-        if here is None:
-            said = parent.get(f"{keys[-1]}_reason") if isinstance(parent, dict) else None
-            reason = said if isinstance(said, str) and said else "the lab recorded none"
-        return Value(
-            pointer=f"{document}#{path}",
-            number=_number(here),
-            kind=_kind(document, keys),
-            unit=_unit(keys),
-            reason=reason,
-        )
+        return keys, here, parent
 
 
 def anchor(pointer: str) -> str:

@@ -1,10 +1,11 @@
 """The lesson's roofline: documented ceilings of each chip, and one product at two batch sizes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from report.content import Model
+from report.numbers.ceilings import Verdict
 from report.numbers.roofline import Ceiling, Product, Roofline, Work
 from report.numbers.workings import Workings
 from report.specs import Chip, Spec
@@ -22,6 +23,8 @@ class RooflineStudy:
     rooflines: Mapping[str, tuple[Roofline, ...]]
     """Chip to its roofline under each reading of its bandwidth, the drawn one first."""
     products: tuple[Product, ...]
+    grey: Mapping[str, str]
+    """Chips whose flat ceiling is not borne out by a matrix instruction, each with the reason."""
 
     @property
     def drawn(self) -> Roofline:
@@ -56,7 +59,9 @@ def rooflines_of(chip: Chip, operand: str) -> tuple[Roofline, ...]:
     )
 
 
-def work_out_roofline(model: Model, chips: Mapping[str, Chip], note: Workings) -> RooflineStudy:
+def work_out_roofline(
+    model: Model, chips: Mapping[str, Chip], ceilings: Sequence[Verdict], note: Workings
+) -> RooflineStudy:
     """Write down `study#/roofline/…` and return what the figure draws."""
     given = model.roofline
     rooflines = {
@@ -74,7 +79,16 @@ def work_out_roofline(model: Model, chips: Mapping[str, Chip], note: Workings) -
         )
         for m in given.m
     )
-    study = RooflineStudy(chip=given.chip, rooflines=rooflines, products=products)
+    study = RooflineStudy(
+        chip=given.chip,
+        rooflines=rooflines,
+        products=products,
+        grey={
+            verdict.chip: verdict.reason
+            for verdict in ceilings
+            if verdict.format == given.format and verdict.chip in rooflines and not verdict.solid
+        },
+    )
     for index, product in enumerate(products):
         _product(study, model.id, index, product, note)
     for chip, readings in rooflines.items():

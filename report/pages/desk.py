@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from report.exhibit import Table
+from report.ladder import Rung
 from report.notation import Printable
 from report.pages.anchors import AnchorKind, Anchors
 
@@ -25,6 +27,7 @@ class Exhibits(Protocol):
     """Sets a figure or a table on a page; knows which there are."""
 
     def names(self, kind: AnchorKind) -> Sequence[str]: ...
+    def table(self, name: str) -> Table: ...
     def place(self, kind: AnchorKind, name: str, number: int, galley: "Galley") -> str: ...
 
 
@@ -47,6 +50,17 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """One statement about arithmetic: which element of which page, on what, at which level."""
+
+    page: str
+    id: str
+    pointer: str
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """What all pages share while they are set."""
 
@@ -63,6 +77,8 @@ class Lookup(Protocol):
 
     def lookup(self, pointer: str) -> "Known": ...
     def resolve_href(self, pointer: str) -> str: ...
+    def place_of(self, pointer: str) -> str: ...
+    def hold(self, words: str, pointer: str) -> Rung: ...
 
 
 class Known(Protocol):

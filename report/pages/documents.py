@@ -65,6 +65,6 @@ def document_facts(
 
 def records_cited(press: Press, galley: Galley) -> list[str]:
     """Records whose numbers a page shows, directly or in a figure."""
-    cited = {claim.pointer.partition("#")[0].partition("/")[0] for claim in galley.claims}
+    cited = galley.cited
     derived = {part for claim in galley.claims for part in claim.pointer.split("/")}
     return [name for name in press.evidence if name in cited | derived or galley.exhibits]

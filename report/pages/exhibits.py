@@ -90,10 +90,8 @@ def size(count: int) -> str:
     return f"{count / 1e6:.1f}\u00a0MB"
 
 
-def figure_context(
-    figure: Figure, number: int, galley: Galley, devices: Mapping[str, str]
-) -> Context:
-    """Everything the figure macro places; `devices` are the records' own, by record."""
+def figure_context(figure: Figure, number: int, galley: Galley, made: Mapping[str, str]) -> Context:
+    """Everything the figure macro places; `made` tells how each record was, by record."""
     where = f"figure {figure.name}"
     files = FigureFiles(figure=figure)
     published = files.all()
@@ -129,7 +127,7 @@ def figure_context(
             "sha256": sha256(files.data).hexdigest(),
             "size": size(len(files.data)),
         },
-        "sources": [_source(source, page, devices) for source in figure.sources],
+        "sources": [_source(source, page, made) for source in figure.sources],
         "draws": figure.draws.split(),
         "table": table_context(figure.table, 0, galley, inside=True),
         "live": None
@@ -204,10 +202,10 @@ def bit_strip(widths: Sequence[int]) -> str:
     )
 
 
-def _source(source: Source, page: str, devices: Mapping[str, str] | None = None) -> Context:
+def _source(source: Source, page: str, made: Mapping[str, str] | None = None) -> Context:
     recorded = re.match(r"records/([^/]+)/", source.href)
     return {
-        "device": (devices or {}).get(recorded[1], "") if recorded else "",
+        "made": (made or {}).get(recorded[1], "") if recorded else "",
         "name": source.name,
         "href": relative(source.href, page),
         "digest": source.digest,
@@ -251,18 +249,21 @@ class Shelf:
 
     figures: Mapping[str, Figure]
     tables: Mapping[str, Table]
-    devices: Mapping[str, str]
-    """What each record was measured on, by record."""
+    made: Mapping[str, str]
+    """How each record was made, such as `measured on cpu`, by record."""
     pieces: Any
     """The template module with the macros `figure` and `table`."""
 
     def names(self, kind: AnchorKind) -> Sequence[str]:
         return list(self.figures if kind == "fig" else self.tables)
 
+    def table(self, name: str) -> Table:
+        return self.tables[name]
+
     def place(self, kind: AnchorKind, name: str, number: int, galley: Galley) -> str:
         if kind == "fig":
             galley.exhibits.append(name)
             return str(
-                self.pieces.figure(figure_context(self.figures[name], number, galley, self.devices))
+                self.pieces.figure(figure_context(self.figures[name], number, galley, self.made))
             )
         return str(self.pieces.table(table_context(self.tables[name], number, galley)))

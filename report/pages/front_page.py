@@ -7,7 +7,7 @@ from markupsafe import Markup
 from report.exhibit import Figure
 from report.pages.press import Page, Press, deck_of
 from report.pages.prose import Galley
-from report.pages.record_page import run_summary
+from report.pages.record_page import record_summary
 from report.pages.report_page import OUTCOMES, path_of
 
 FEATURED = "error-by-policy"
@@ -59,7 +59,7 @@ def set_index(press: Press, figures: Mapping[str, Figure]) -> None:
             {"title": note.title, "href": f"decisions/{note.slug}.html", "text": deck_of(note)}
             for note in press.content.decisions
         ],
-        records=[run_summary(press, run, page.path) for run in press.runs()],
+        records=[record_summary(press, name, page.path) for name in press.evidence],
         values=len(press.study.values.derived),
         chips=len(press.content.chips),
         formats=len(press.content.formats),

@@ -16,10 +16,10 @@ from report.cache import Store
 from report.content import Content, Document, Term
 from report.errors import Fault
 from report.evidence import Evidence
-from report.numbers.precision import PrecisionRun
+from report.numbers.precision import Scope
 from report.numbers.study import Study
 from report.pages.anchors import relative
-from report.pages.desk import Claim, Desk, Heading
+from report.pages.desk import Claim, Desk, Heading, Stated
 from report.pages.manuscript import slugify
 from report.pages.prose import Galley
 
@@ -76,6 +76,7 @@ class Press:
     pages: dict[str, str] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
+    statements: list[Stated] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     written: dict[tuple[str, str], str] = field(default_factory=dict)
     """Where a person wrote a link, by page and address."""
@@ -123,11 +124,15 @@ class Press:
         self.pages[page.path] = self.template(page.kind).render(page=context, **body)
         self.titles[page.path] = page.title
         self.claims += galley.claims
+        self.statements += galley.statements
         self.faults += galley.faults
         self.written.update({(page.path, href): at for href, at in galley.links.items()})
 
-    def runs(self) -> list[PrecisionRun]:
-        return [self.study.precision[name] for name in self.evidence]
+    def scope_of(self, record: str) -> Scope:
+        """Where a record was made, and the sentence that must stand above its numbers."""
+        if record in self.study.precision:
+            return self.study.precision[record].scope
+        return self.study.preflights[record].scope
 
     def template(self, kind: str) -> Template:
         return self.templates.get_template(f"{kind}.html")
@@ -136,7 +141,7 @@ class Press:
         """One line for each platform whose numbers the page shows."""
         by_statement: dict[tuple[str, str], list[str]] = {}
         for name in page.records:
-            scope = self.study.precision[name].scope
+            scope = self.scope_of(name)
             by_statement.setdefault((scope.platform, scope.statement), []).append(name)
         return [
             {

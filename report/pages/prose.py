@@ -13,9 +13,10 @@ from markdown_it.tree import SyntaxTreeNode
 from markupsafe import Markup
 
 from report.errors import ContentFault, Fault, did_you_mean
+from report.ladder import NATIVE, calls_it_measured
 from report.pages.anchors import NOUNS, AnchorKind
 from report.pages.code import LANGUAGES, UnknownLanguage, highlight
-from report.pages.desk import Claim, Desk, Heading
+from report.pages.desk import Claim, Desk, Heading, Stated
 from report.pages.manuscript import (
     DIRECTIVE,
     MAX_BLOCK_CHARACTERS,
@@ -47,8 +48,10 @@ _RAW_HTML = re.compile(r"<(?:[a-zA-Z/!?][^>]*>?)")
 _CHECKPOINT = re.compile(r"(?P<id>[a-z0-9-]+)\s+[—–-]\s+(?P<question>.+)", re.DOTALL)
 _CODE_INFO = re.compile(r'(?P<language>[a-z]+)(?:\s*\{title="(?P<title>[^"]*)"\})?')
 _CHOICE = re.compile(r"\([ x]\) +")
-_MARKS = frozenset("\\`*_{}[]<>$~&:!#|\n")
 _SILENT_MATH = '<math aria-hidden="true"'
+_FACT = "\ufffc"
+"""Stands for a compiler's fact in the words of a sentence."""
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
 _GLUED = re.compile(r"^[.,;:!?)\]’”]+")
 
 
@@ -65,12 +68,21 @@ class Galley:
     """Terms used on the page: anchor on the glossary page, by term."""
     links: dict[str, str] = field(default_factory=dict)
     """Where each hand-written link stands (`file:line`), by its address."""
+    statements: list[Stated] = field(default_factory=list)
+    """What the page says about arithmetic, each held against its evidence."""
     exhibits: list[str] = field(default_factory=list)
     """Figures set on the page, in order."""
     notes: int = 0
     formulas: int = 0
     """Formulas set from the document in hand; those of exhibits are not the document's."""
     path: str = ""
+
+    @property
+    def cited(self) -> set[str]:
+        """Records that the page's numbers and statements point into."""
+        pointers = [claim.pointer for claim in self.claims]
+        pointers += [stated.pointer for stated in self.statements]
+        return {pointer.partition("#")[0].partition("/")[0] for pointer in pointers}
 
     def blocks(self, manuscript: Manuscript) -> str:
         """A whole document, each second-level heading opening a section."""
@@ -367,12 +379,42 @@ class Galley:
         if lint and (found := _UNMADE.search(_as_text(node))):
             remedy = "mend it, or write it as `code`"
             self.fault(line, f"{found[0]!r:.60}, which came to no link and no role", remedy)
+        if lint:
+            self._check_sentences(node, line)
         parts: list[str] = []
         for child in node.children:
             if child.type == "softbreak":
                 line += 1
             parts.append(self._span(child, line, lint))
         return _glue(parts)
+
+    def _check_sentences(self, node: SyntaxTreeNode, line: int) -> None:
+        """A sentence that shows a compiler's fact must not call it a measurement."""
+        text = "".join(map(self._as_words, _leaves(node)))
+        for sentence in _SENTENCE.split(text):
+            if _FACT in sentence and (word := calls_it_measured(sentence)):
+                self.fault(
+                    line,
+                    f"{word!r} in a sentence that shows a compiler’s fact, which is no measurement",
+                    "say what the compiler does, or give the measured value a sentence of its own",
+                )
+
+    def _as_words(self, node: SyntaxTreeNode) -> str:
+        """A leaf of a paragraph as plain words; a compiler's fact is a mark among them."""
+        if node.type == "softbreak":
+            return " "
+        if node.type != "myst_role":
+            return node.content
+        name, text = str(node.meta["name"]), node.content.strip()
+        if name == "claim":
+            return f"{text.partition(';')[0]} {_FACT}"
+        if name != "value":
+            return text
+        try:
+            value = self.desk.values.lookup(text.partition(";")[0].strip())
+        except ContentFault:  # told when the role is set
+            return ""
+        return _FACT if value.kind == "estimated" else " "
 
     def _span(self, node: SyntaxTreeNode, line: int, lint: bool) -> str:
         match node.type:
@@ -416,6 +458,12 @@ class Galley:
                 f"the number {found[0]!r} is typed",
                 "point at its value: {value}`pointer; format`, or mark it {given}`…`",
             )
+        if lint and (found := NATIVE.search(text)):
+            self.fault(
+                line,
+                f"{found[0]!r} claims arithmetic without evidence",
+                "write {claim}`native FORMAT on TARGET; POINTER`, with a matrix instruction there",
+            )
         return escape(text)
 
     def _math(self, tex: str, line: int, *, display: bool = False) -> str:
@@ -453,16 +501,15 @@ class Galley:
             return ""
 
 
+def _leaves(node: SyntaxTreeNode) -> Iterator[SyntaxTreeNode]:
+    return (each for each in node.walk() if not each.children and each is not node)
+
+
 def _as_text(node: SyntaxTreeNode) -> str:
     """What of an inline node is plain text; an ellipsis stands for all else."""
     return "".join(
         {"text": child.content, "softbreak": "\n"}.get(child.type, "…") for child in node.children
     )
-
-
-def literal(text: str) -> str:
-    """Markdown that prints `text` as it is: what a record says is never read as markup."""
-    return "".join(f"&#{ord(char)};" if char in _MARKS else char for char in text)
 
 
 def _is_directive(node: SyntaxTreeNode, name: str) -> bool:

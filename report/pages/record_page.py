@@ -1,19 +1,24 @@
-"""The page of one recorded run: everything a sceptic asks for, and the files to check it with."""
+"""The page of one precision run: everything a sceptic asks for, and the files to check it with.
+
+Also what the pages of all records share; `compiled_page` has the other kind of record.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from report import exhibit
 from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
-from report.exhibit import Cell, Column, Kind, Scalar, Table
+from report.exhibit import Cell, Column, Kind, Scalar, Table, literal
 from report.notation import render
-from report.numbers.precision import CASES, PrecisionRun, Result, Timing
+from report.numbers.precision import CASES, Artifact, Result, Timing
+from report.numbers.study import Study
 from report.pages.anchors import relative
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, size, table_context
 from report.pages.press import Page, Press
-from report.pages.prose import literal
+from report.pages.prose import Galley
 from report.record import Record
 
 MAX_TEXT = 60_000
@@ -53,20 +58,7 @@ def set_record(
     galley.headings += SECTIONS if record.trace else [h for h in SECTIONS if h.id != "trace"]
 
     def table(name: str, title: str, columns: str, rows: Rows, ids: Sequence[str] = ()) -> Context:
-        heads = tuple(
-            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
-            for head in columns.split("|")
-        )
-        made = Table(
-            name=name,
-            title=title,
-            caption="",
-            columns=heads,
-            rows=tuple(rows),
-            row_ids=tuple(ids),
-            stack=True,
-        )
-        return table_context(made, 0, galley)
+        return record_table(galley, name, title, columns=columns, rows=rows, ids=ids)
 
     results = run.results
     ids = [result.id for result in results]
@@ -78,10 +70,6 @@ def set_record(
             "Result|Operand|Accumulator|Output|Precision",
             [requested(result) for result in results],
         ),
-        "environment": list(
-            flat({k: v for k, v in record.environment.items() if k not in {"schema", "redacted"}})
-        ),
-        "redacted": list(record.environment.get("redacted", [])),
         "inputs": table(
             "inputs",
             "Operands and reference",
@@ -143,21 +131,58 @@ def set_record(
         ],
         "programs": list(programs(results, record, page.path)),
         "trace": trace(record, table),
-        "files": table(
+    }
+    press.set(page, galley, **body, **common(evidence, galley))
+
+
+def common(evidence: Evidence, galley: Galley) -> dict[str, Any]:
+    """What stands on the page of every record: environment, files, manifest and level."""
+    record = evidence.record
+    environment = {k: v for k, v in record.environment.items() if k not in {"schema", "redacted"}}
+    return {
+        "environment": list(flat(environment)),
+        "redacted": list(record.environment.get("redacted", [])),
+        "files": record_table(
+            galley,
             "files",
             f"{len(record.files)} files, as listed in the manifest",
-            "File|>Size|SHA-256",
-            [file_row(record, file.path, file.size, file.sha256) for file in record.files],
+            columns="File|>Size|SHA-256",
+            rows=[file_row(record, file.path, file.size, file.sha256) for file in record.files],
         ),
         "manifest": {
-            "href": relative(f"records/{record.name}/manifest.sha256", page.path),
+            "href": relative(f"records/{record.name}/manifest.sha256", galley.page),
             "sha256": record.manifest_sha256,
         },
-        "report": relative(f"records/{record.name}/report.json", page.path),
+        "report": relative(f"records/{record.name}/report.json", galley.page),
         "changes": [change.path for change in evidence.lab_changes],
         "level": evidence.level,
     }
-    press.set(page, galley, **body)
+
+
+def record_table(
+    galley: Galley,
+    name: str,
+    title: str,
+    *,
+    columns: str,
+    rows: Rows,
+    ids: Sequence[str] = (),
+) -> Context:
+    """A table of recorded values; a column whose head begins with > is numeric."""
+    heads = tuple(
+        Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
+        for head in columns.split("|")
+    )
+    made = Table(
+        name=name,
+        title=title,
+        caption="",
+        columns=heads,
+        rows=tuple(rows),
+        row_ids=tuple(ids),
+        stack=True,
+    )
+    return table_context(made, 0, galley)
 
 
 SECTIONS = [
@@ -185,8 +210,8 @@ def shown(text: str, kind: Kind | None = None) -> Cell:
 
 
 def code(text: str) -> Cell:
-    """Recorded text in code type; a backtick would end it early, so such a text stays plain."""
-    return Cell(text=f"`{text}`" if text and "`" not in text else literal(text))
+    """Recorded text in code type."""
+    return Cell(text=exhibit.code(text))
 
 
 def flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -302,18 +327,20 @@ def programs(results: Sequence[Result], record: Record, page: str) -> Iterator[C
         yield {
             "id": first.id,
             "results": [first.id, *(result.id for result in others)],
-            "texts": [
-                {
-                    "name": name,
-                    "href": relative(f"records/{record.name}/{artifact.path}", page),
-                    "path": artifact.path,
-                    "digest": artifact.sha256[:12],
-                    "sha256": artifact.sha256,
-                    "text": listing(record.folder / artifact.path),
-                }
-                for name, artifact in texts
-            ],
+            "texts": [program_text(name, artifact, record, page) for name, artifact in texts],
         }
+
+
+def program_text(name: str, artifact: Artifact, record: Record, page: str) -> Context:
+    """One text of a program, with its words when they are not too many."""
+    return {
+        "name": name,
+        "href": relative(f"records/{record.name}/{artifact.path}", page),
+        "path": artifact.path,
+        "digest": artifact.sha256[:12],
+        "sha256": artifact.sha256,
+        "text": listing(record.folder / artifact.path),
+    }
 
 
 def listing(path: Path) -> str:
@@ -365,17 +392,33 @@ def file_row(record: Record, path: str, count: int, digest: str) -> tuple[Cell, 
     return (link, shown(size(count)), code(digest))
 
 
-def run_summary(press: Press, run: PrecisionRun, page: str) -> Context:
+def record_summary(press: Press, name: str, page: str) -> Context:
     """One line of the list of records."""
-    record = press.evidence[run.name].record
+    record = press.evidence[name].record
+    if run := press.study.precision.get(name):
+        request = run.request
+        device = run.setting.device_kind
+        shape = f"{request.batch} × {request.features} × {request.outputs}"
+        recorded = run.setting.recorded_at
+    else:
+        compiled = press.study.preflights[name]
+        device, shape = "no device", f"{len(compiled.programs)} programs compiled"
+        recorded = compiled.recorded_at
     return {
-        "name": run.name,
-        "href": relative(f"records/{run.name}.html", page),
-        "device": run.setting.device_kind,
-        "shape": f"{run.request.batch} × {run.request.features} × {run.request.outputs}",
-        "recorded": run.setting.recorded_at[:10],
-        "level": press.evidence[run.name].level,
+        "name": name,
+        "href": relative(f"records/{name}.html", page),
+        "device": device,
+        "shape": shape,
+        "recorded": recorded[:10],
+        "level": press.evidence[name].level,
         "files": len(record.files),
         "digest": record.manifest_sha256[:12],
         "sha256": record.manifest_sha256,
     }
+
+
+def made_on(study: Study, record: str) -> str:
+    """How a record's numbers came to be, for the foot of a figure."""
+    if record in study.preflights:
+        return "compiled on a CPU, with nothing run"
+    return f"measured on {study.precision[record].setting.device_kind}"

@@ -12,11 +12,12 @@ from report.exhibit import Figure
 from report.notation import render
 from report.numbers.values import Value, anchor
 from report.pages.anchors import relative
+from report.pages.compiled_page import set_compiled
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, FigureFiles, size
 from report.pages.press import Page, Press
 from report.pages.prose import Galley
-from report.pages.record_page import run_summary, set_record
+from report.pages.record_page import record_summary, set_record
 from report.pages.report_page import label
 
 TABLE_PAGES = {
@@ -34,8 +35,13 @@ ARCHIVES = {
         "Every artifact",
         "All figures and all record files of this site in one archive.",
     ),
+    "downloads/verify.html": (
+        "Verifier",
+        "One page that opens from disk, without network: give it a sealed release and a key’s"
+        " fingerprint, and it says whether files, signers and numbers hold.",
+    ),
 }
-"""What the archive room adds to the site after its pages are set."""
+"""What each archive of a site holds, by its path."""
 TITLES = {
     "index": "Assay",
     "chips": "Chips, as documented",
@@ -79,7 +85,11 @@ def set_records(press: Press) -> None:
             )
             if 0 <= to < len(names)
         ]
-        set_record(press, proof, steps)
+        compiled = press.study.preflights.get(proof.record.name)
+        if compiled is None:
+            set_record(press, proof, steps)
+        else:
+            set_compiled(press, proof, compiled, steps)
     page = Page(
         path="records.html",
         kind="records",
@@ -90,7 +100,7 @@ def set_records(press: Press) -> None:
         " records and from nowhere else.",
         records=names,
     )
-    rows = [run_summary(press, run, page.path) for run in press.runs()]
+    rows = [record_summary(press, name, page.path) for name in names]
     press.set(page, press.galley(page.path), records=rows)
 
 
@@ -160,11 +170,9 @@ def in_full(value: Value) -> str:
     return f"{text}\u00a0{value.unit}" if value.unit else text
 
 
-VERIFIER = "downloads/verify.html"
-"""The page that checks sealed releases; nothing of the site leads a reader through it."""
-
-
-def set_downloads(press: Press, figures: Mapping[str, Figure], verifier: bytes) -> None:
+def set_downloads(
+    press: Press, figures: Mapping[str, Figure], archives: Mapping[str, bytes]
+) -> None:
     page = Page(
         path="downloads.html",
         kind="downloads",
@@ -193,25 +201,32 @@ def set_downloads(press: Press, figures: Mapping[str, Figure], verifier: bytes) 
         page,
         galley,
         archives=[
-            {"href": path, "name": name, "text": text} for path, (name, text) in ARCHIVES.items()
+            {
+                "href": path,
+                "name": name,
+                "text": text,
+                "size": render(len(archives[path]), "bytes"),
+                "sha256": sha256(archives[path]).hexdigest(),
+            }
+            for path, (name, text) in ARCHIVES.items()
+            if path in archives
         ],
-        verifier={"href": VERIFIER, "sha256": sha256(verifier).hexdigest()} if verifier else None,
         figures=drawings,
         records=[
             {
-                **run_summary(press, run, page.path),
-                "report": f"records/{run.name}/report.json",
-                "manifest": f"records/{run.name}/manifest.sha256",
+                **record_summary(press, name, page.path),
+                "report": f"records/{name}/report.json",
+                "manifest": f"records/{name}/manifest.sha256",
                 "sources": [
                     {
-                        "href": f"records/{run.name}/{file.path}",
+                        "href": f"records/{name}/{file.path}",
                         "name": file.path.removeprefix("sources/"),
                     }
-                    for file in press.evidence[run.name].record.files
+                    for file in proof.record.files
                     if file.path.startswith("sources/") and file.size
                 ],
             }
-            for run in press.runs()
+            for name, proof in press.evidence.items()
         ],
     )
 

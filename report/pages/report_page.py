@@ -1,6 +1,7 @@
 """The page of a decision report: six parts, what was decided, and what nobody recorded."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
@@ -11,6 +12,7 @@ from report.notation import render
 from report.pages.anchors import NOUNS, Anchor, Anchors, relative
 from report.pages.desk import Heading
 from report.pages.press import Page, Press
+from report.pages.prose import Galley
 
 OUTCOMES = {"hold": "On hold", "adopt": "Adopted", "reject": "Rejected"}
 PARTS = {
@@ -60,6 +62,12 @@ def label(fact: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def cited(press: Press, galley: Galley, first: str) -> tuple[str, ...]:
+    """The record that a report rests on, and every other whose values it prints."""
+    others = (name for name in press.evidence if name in galley.cited and name != first)
+    return (first, *others)
+
+
 def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) -> None:
     """Set `reports/<slug>.html`, or add a fault when the report contradicts its evidence."""
     evidence = press.evidence.get(report.record)
@@ -72,7 +80,16 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
             )
         )
         return
-    scope = press.study.precision[report.record].scope
+    run = press.study.precision.get(report.record)
+    if run is None:
+        press.faults.append(
+            Fault(
+                where=f"{report.path} record",
+                found=f"{report.record}, in which a compiler spoke and nothing was run",
+                expected="a record of measurements; cite a compiler’s facts in the evidence",
+            )
+        )
+        return
     page = Page(
         path=path_of(report),
         kind="report",
@@ -94,11 +111,19 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
     try:
         value = press.study.values.lookup(report.target.metric)
         measured = float(value.number) if isinstance(value.number, (int, float)) else None
+        if value.kind == "estimated":
+            press.faults.append(
+                Fault(
+                    where=f"{report.path} target.metric",
+                    found=f"{report.target.metric}, a compiler’s estimate",
+                    expected="what was measured, or worked out from it",
+                )
+            )
     except ContentFault as error:
         press.faults.append(
             Fault(where=f"{report.path} target.metric", found=error.summary, remedy=error.hint)
         )
-    press.faults += report.contradictions(measured=measured, platform=scope.platform)
+    press.faults += report.contradictions(measured=measured, platform=run.scope.platform)
 
     def text(markdown: str, key: str) -> Markup:
         return Markup(galley.text(markdown.strip(), f"{report.path} {key}"))
@@ -152,7 +177,7 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
         )
     record = evidence.record
     press.set(
-        page,
+        replace(page, records=cited(press, galley, report.record)),
         galley,
         status=report.status,
         missing=[name.replace("_", " ").replace(".", ": ", 1) for name in report.missing],

@@ -8,9 +8,10 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from report.errors import did_you_mean
+from report.ladder import Rung
 from report.notation import render
 from report.pages.anchors import relative
-from report.pages.desk import Claim
+from report.pages.desk import Claim, Stated
 from report.units import Quantity, parse_unit
 
 if TYPE_CHECKING:
@@ -24,6 +25,14 @@ KINDS: Mapping[str, str] = {
     "given": "given: chosen for an example",
 }
 
+
+RUNGS: Mapping[Rung, str] = {
+    Rung.REQUESTED: "what the program asks for",
+    Rung.STABLEHLO: "the program as handed to the compiler",
+    Rung.OPTIMIZED_HLO: "the program after the compiler’s own rewriting",
+    Rung.MATRIX_INSTRUCTION: "what the compiler’s schedule gives the matrix unit; nothing was run",
+    Rung.MEASURED_ON_DEVICE: "seen in a profile of the device",
+}
 
 WANTED_UNITS: Mapping[str, str] = {
     **dict.fromkeys(("percent", "error", "power_of_two"), ""),
@@ -78,6 +87,29 @@ def set_value(use: Use) -> str:
     )
 
 
+def set_claim(use: Use) -> str:
+    """`words; POINTER`: a statement about arithmetic, refused unless its evidence bears it."""
+    galley = use.galley
+    words, found, pointer = (part.strip() for part in use.text.partition(";"))
+    if not found or not pointer:
+        raise RoleFault(f"claim {use.text!r} names no evidence", "write {claim}`words; pointer`")
+    rung = galley.desk.values.hold(words, pointer)
+    stated = Stated(
+        page=galley.page,
+        id=f"s-{len(galley.statements) + 1}",
+        pointer=pointer,
+        level=rung.slug,
+        text=words,
+    )
+    galley.statements.append(stated)
+    href = relative(galley.desk.values.place_of(pointer), galley.page)
+    return (
+        f'<a class="claim" id="{stated.id}" href="{escape(href)}"'
+        f' title="{escape(pointer)}">{escape(words)}</a>'
+        f' <span class="rung" title="{escape(RUNGS[rung])}">{rung.words}</span>'
+    )
+
+
 def set_given(use: Use) -> str:
     if not use.text:
         raise RoleFault("given holds nothing", "write what is given: {given}`3`")
@@ -110,6 +142,7 @@ def set_kbd(use: Use) -> str:
 
 ROLES: Mapping[str, Callable[[Use], str]] = {
     "value": set_value,
+    "claim": set_claim,
     "given": set_given,
     "ref": set_ref,
     "term": set_term,

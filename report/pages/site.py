@@ -6,9 +6,10 @@ second sets it. All faults of all pages come out together.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from report.cache import Store
@@ -18,7 +19,7 @@ from report.evidence import Evidence
 from report.exhibit import Figure, Table
 from report.numbers.study import Study
 from report.pages.anchors import NOUNS, Anchor, Anchors
-from report.pages.desk import Desk
+from report.pages.desk import Claim, Desk, Stated
 from report.pages.documents import set_documents
 from report.pages.exhibits import FigureFiles, Shelf
 from report.pages.finished import read_page
@@ -26,12 +27,14 @@ from report.pages.front_page import set_index
 from report.pages.links import check_links
 from report.pages.live import specifications
 from report.pages.manuscript import Manuscript, read
+from report.pages.preflight_page import PATH as PREFLIGHT
+from report.pages.preflight_page import TITLE as PREFLIGHT_TITLE
+from report.pages.preflight_page import add_preflight_anchors, set_preflight
 from report.pages.press import Imprint, Press, environment, term_anchor
+from report.pages.record_page import made_on
 from report.pages.reference import (
-    ARCHIVES,
     TABLE_PAGES,
     TITLES,
-    VERIFIER,
     set_downloads,
     set_glossary,
     set_records,
@@ -58,13 +61,14 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     tables: Mapping[str, Table],
     templates: Path,
     cache: Store | None = None,
+    archives: Mapping[str, bytes] = MappingProxyType({}),
     imprint: Imprint | None = None,
-    verifier: bytes = b"",
 ) -> dict[str, bytes | Path]:
     """Every file of the site by path, or ContentFault with every fault of every page.
 
+    `archives` are published as they are; the downloads page has the size and hash of each.
     With an `imprint`, the pages are a release: each bears it, and search and downloads are left
-    out, since all of a release is in one folder already. A site may offer the `verifier` page.
+    out, since all of a release is in one folder already.
     """
     evidence = featured_first(evidence, study)
     jinja = environment(templates, cache)
@@ -72,13 +76,14 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     shelf = Shelf(
         figures=figures,
         tables=tables,
-        devices={name: run.setting.device_kind for name, run in study.precision.items()},
+        made={name: made_on(study, name) for name in evidence},
         pieces=pieces,
     )
     anchors = Anchors()
     lessons = [(lesson, survey(lesson, "lessons", anchors)) for lesson in content.lessons]
     decisions = [(note, survey(note, "decisions", anchors)) for note in content.decisions]
     add_fixed_anchors(content, evidence, figures, anchors)
+    add_preflight_anchors({"fig": list(figures), "tab": list(tables)}, anchors)
     desk = Desk(
         anchors=anchors,
         values=study.values,
@@ -108,13 +113,14 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
         "formats.html",
         "Worked out from their bits, and compared with what their documentation prints.",
     )
+    set_preflight(press)
     set_records(press)
     for report in content.reports.values():
         set_report(press, report, dict(figures))
     set_documents(press, decisions, "decision")
     set_workings(press)
     if not imprint:
-        set_downloads(press, figures, verifier)
+        set_downloads(press, figures, archives)
     set_glossary(press)
     if not imprint:
         set_search(press)
@@ -124,19 +130,11 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     finished = {path: read_page(html) for path, html in press.pages.items()}
     site |= assets(templates, figures, imprint)
     if not imprint:
-        site |= {VERIFIER: verifier} if verifier else {}
         site["assets/search-text.js"] = search_text(finished, press.titles)
-    for figure in figures.values():
-        site |= FigureFiles(figure=figure).all()
-    for proof in evidence.values():
-        site |= record_files(proof)
+    site |= exhibit_files(figures, evidence)
+    site.update(archives)
     site["claims.json"] = claims(press)
-    check_links(
-        site,
-        finished=finished,
-        promised=(RUNTIME,) if imprint else (*ARCHIVES, RUNTIME),
-        written=press.written,
-    )
+    check_links(site, finished=finished, promised=(RUNTIME,), written=press.written)
     return site
 
 
@@ -179,7 +177,7 @@ def add_fixed_anchors(
     anchors: Anchors,
 ) -> None:
     """Pages that are not documents, and the exhibits that stand on them."""
-    pages = dict(TITLES)
+    pages = dict(TITLES) | {PREFLIGHT.removesuffix(".html"): PREFLIGHT_TITLE}
     pages |= {f"records/{name}": name for name in evidence}
     pages |= {f"reports/{report.slug}": report.title for report in content.reports.values()}
     for name, title in pages.items():
@@ -202,7 +200,8 @@ def add_fixed_anchors(
 
 def navigation(content: Content, imprint: Imprint | None) -> list[tuple[str, str]]:
     nav = [("Lesson", f"lessons/{lesson.slug}.html") for lesson in content.lessons[:1]]
-    nav += [("Chips", "chips.html"), ("Formats", "formats.html"), ("Records", "records.html")]
+    nav += [("Chips", "chips.html"), ("Formats", "formats.html"), ("Preflight", PREFLIGHT)]
+    nav += [("Records", "records.html")]
     nav += [("Report", path_of(report)) for report in list(content.reports.values())[:1]]
     nav += [("Glossary", "glossary.html")]
     return nav if imprint else [*nav, ("Search", "search.html")]
@@ -227,6 +226,18 @@ def assets(
     return files
 
 
+def exhibit_files(
+    figures: Mapping[str, Figure], evidence: Mapping[str, Evidence]
+) -> dict[str, bytes | Path]:
+    """Every figure file and every record file of a site, by path."""
+    files: dict[str, bytes | Path] = {}
+    for figure in figures.values():
+        files |= FigureFiles(figure=figure).all()
+    for proof in evidence.values():
+        files |= record_files(proof)
+    return files
+
+
 def record_files(evidence: Evidence) -> dict[str, bytes | Path]:
     """A record's files and its manifest, byte for byte."""
     record = evidence.record
@@ -235,7 +246,15 @@ def record_files(evidence: Evidence) -> dict[str, bytes | Path]:
 
 
 def claims(press: Press) -> bytes:
-    """One line for each printed value, so that a verifier can work it out again."""
-    lines = [json.dumps(asdict(claim), ensure_ascii=False) for claim in press.claims]
-    body = ",\n".join(lines)
-    return f'{{"schema": "assay/claims/1", "claims": [\n{body}\n]}}\n'.encode()
+    """One line for each printed value, and each statement, so that a verifier can redo them."""
+    parts: Mapping[str, Sequence[Claim | Stated]] = {
+        "claims": press.claims,
+        "statements": press.statements,
+    }
+    lists = [
+        f'"{name}": [\n'
+        + ",\n".join(json.dumps(asdict(each), ensure_ascii=False) for each in listed)
+        + "\n]"
+        for name, listed in parts.items()
+    ]
+    return f'{{"schema": "assay/claims/1", {", ".join(lists)}}}\n'.encode()

@@ -75,16 +75,22 @@
     });
   });
 
-  // Hash the data that the page carries, and compare it with the digest printed in the page.
+  // Self-check: hash the data that the page carries, and compare with the hash printed beside it.
+  var verdicts = {
+    match: "Self-check: the data inside this page matches the hash printed in this page. It shows accidental damage only.",
+    mismatch: "Self-check failed: the data inside this page does not match its hash. Do not rely on the numbers here.",
+    unable: "Self-check not run: this browser lacks a needed function."
+  };
   all("[data-verify]").forEach(function (button) {
+    var verdict = button.nextElementSibling;
+    function tell(found) { verdict.textContent = verdicts[found]; verdict.classList.toggle("wrong", found === "mismatch"); }
     button.addEventListener("click", function () {
-      var text = doc.getElementById(button.dataset.verify).textContent, verdict = button.nextElementSibling;
+      if (!window.crypto || !crypto.subtle) { tell("unable"); return; }
+      var text = doc.getElementById(button.dataset.verify).textContent;
       crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)).then(function (digest) {
         var hex = Array.from(new Uint8Array(digest), function (byte) { return byte.toString(16).padStart(2, "0"); }).join("");
-        var same = hex === button.dataset.sha;
-        verdict.textContent = same ? "✓ sha256 " + hex.slice(0, 12) + " holds" : "✗ differs: " + hex.slice(0, 12);
-        verdict.className = same ? "ok" : "wrong";
-      });
+        tell(hex === button.dataset.sha ? "match" : "mismatch");
+      }, function () { tell("unable"); });
     });
   });
 

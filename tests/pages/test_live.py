@@ -78,6 +78,22 @@ def test_the_chosen_theme_is_remembered(open_page: Opener):
     assert background == "rgb(21, 24, 27)"
 
 
+MATCH = (
+    "Self-check: the data inside this page matches the hash printed in this page. "
+    "It shows accidental damage only."
+)
+MISMATCH = (
+    "Self-check failed: the data inside this page does not match its hash. "
+    "Do not rely on the numbers here."
+)
+UNABLE = "Self-check not run: this browser lacks a needed function."
+DAMAGE = """figure => {
+  const data = figure.querySelector("script[type='application/json']");
+  data.textContent = data.textContent.replace(/[0-9]/, digit => (digit + 1) % 10);
+}"""
+WITHOUT = "Object.defineProperty(window, 'crypto', {value: {}})"
+
+
 def test_a_figures_data_can_be_saved_and_checked(site, open_page: Opener):
     opened = open_page(LESSON)
     figure = opened.page.locator("#fig-error-by-policy")
@@ -85,12 +101,24 @@ def test_a_figures_data_can_be_saved_and_checked(site, open_page: Opener):
     with opened.page.expect_download() as download:
         figure.locator("[data-save]").first.click()
     saved = download.value.path().read_bytes()
-    figure.locator("[data-verify]").first.click()
+    figure.get_by_role("button", name="Self-check").click()
 
     kept = (site / "figures" / "error-by-policy.json").read_bytes()
     assert hashlib.sha256(saved).digest() == hashlib.sha256(kept).digest()
     assert json.loads(saved)
-    expect(figure).to_contain_text("holds")
+    expect(figure.locator("[data-verify] + span")).to_have_text(MATCH)
+    assert opened.complaints(site) == []
+
+
+@pytest.mark.parametrize(("change", "verdict"), [(DAMAGE, MISMATCH), (WITHOUT, UNABLE)])
+def test_a_self_check_says_no_more_than_it_found(site, open_page: Opener, change, verdict):
+    opened = open_page(LESSON)
+    figure = opened.page.locator("#fig-error-by-policy")
+    figure.evaluate(change)
+
+    figure.get_by_role("button", name="Self-check").click()
+
+    expect(figure.locator("[data-verify] + span")).to_have_text(verdict)
     assert opened.complaints(site) == []
 
 

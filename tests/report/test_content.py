@@ -71,6 +71,15 @@ def plain(text: str) -> object:
     return value(root) if root else faults
 
 
+def test_pictures_beside_the_texts_are_passed_over(tmp_path):
+    folder = written(tmp_path, "lessons/a.md", LESSON)
+    alone = load_content(folder)
+
+    written(tmp_path, "media/page.png", b"\x89PNG\r\n\x1a\n\xff")
+
+    assert load_content(folder) == alone
+
+
 def test_the_content_of_the_project_is_sound(content):
     assert [lesson.slug for lesson in content.lessons] == ["choose-measure-profile"]
     assert "accumulator" in content.glossary

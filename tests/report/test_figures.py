@@ -179,7 +179,7 @@ def test_a_changed_record_redraws_only_what_it_feeds(monkeypatch):
     )
     run = edited("precision-cpu", {"/results/balanced-fp32/relative_l2_error": 3e-7})
 
-    gallery.draw(work_out({"precision-cpu": run}, content()), content(), shelf)
+    gallery.draw(work_out(evidence() | {"precision-cpu": run}, content()), content(), shelf)
 
     assert set(redrawn) <= {"error-by-policy", "quantization-step", "bytes-by-policy"}
     assert "error-by-policy" in redrawn

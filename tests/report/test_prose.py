@@ -62,7 +62,7 @@ def set_text(pieces):
             values=Values(KNOWN, DOCUMENTS),
             terms={"unit roundoff": "g-unit-roundoff"},
             pieces=pieces,
-            exhibits=Shelf(figures={}, tables={"formats": TABLE}, devices={}, pieces=pieces),
+            exhibits=Shelf(figures={}, tables={"formats": TABLE}, made={}, pieces=pieces),
         )
         galley = Galley(desk=desk, page=PAGE)
         return galley, galley.blocks(manuscript)

@@ -27,9 +27,9 @@ STANDINGS = {
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>$&])")
 
 
-def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
-    """Every reference table, by name."""
-    tables = (
+def tables(study: Study, content: Content) -> tuple[Table, ...]:
+    """Every table of documented figures."""
+    return (
         chips_table(content.chips),
         counting_units_table(study, content.chips),
         support_table(content.chips),
@@ -37,7 +37,6 @@ def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
         documents_table(content.references),
         formats_table(content.formats),
     )
-    return {table.name: table for table in tables}
 
 
 def chips_table(chips: Mapping[str, Chip]) -> Table:
@@ -64,7 +63,7 @@ def chips_table(chips: Mapping[str, Chip]) -> Table:
         ),
         rows=tuple(
             (
-                Cell(text=_plain(chip.name)),
+                Cell(text=plain(chip.name)),
                 *(_spec_cell(chip.specs[field]) for field in heads),
                 _page_cell(chip),
             )
@@ -97,11 +96,11 @@ def counting_units_table(study: Study, chips: Mapping[str, Chip]) -> Table:
         ),
         rows=tuple(
             (
-                Cell(text=_plain(chip.name)),
+                Cell(text=plain(chip.name)),
                 *(_spec_cell(chip.specs[field]) for field in fields[:2]),
                 _memory_cell(study, chip),
                 *(_spec_cell(chip.specs[field]) for field in fields[2:]),
-                Cell(text=_plain(chip.suffix_rule)),
+                Cell(text=plain(chip.suffix_rule)),
             )
             for chip in chips.values()
         ),
@@ -126,7 +125,7 @@ def support_table(chips: Mapping[str, Chip]) -> Table:
             Column(head="Frameworks"),
         ),
         rows=tuple(
-            (Cell(text=_plain(chip.name)), *(_spec_cell(chip.specs[field]) for field in fields))
+            (Cell(text=plain(chip.name)), *(_spec_cell(chip.specs[field]) for field in fields))
             for chip in chips.values()
         ),
         sources=_sources(chips, fields),
@@ -142,7 +141,7 @@ def remarks_table(chips: Mapping[str, Chip]) -> Table:
         caption="What else the documents say, and what does not fit together.",
         columns=(Column(head="Generation"), Column(head="To know")),
         rows=tuple(
-            (Cell(text=_plain(chip.name)), Cell(text=_plain(" ".join(chip.notes))))
+            (Cell(text=plain(chip.name)), Cell(text=plain(" ".join(chip.notes))))
             for chip in chips.values()
             if chip.notes
         ),
@@ -168,10 +167,10 @@ def documents_table(references: Mapping[str, Reference]) -> Table:
         ),
         rows=tuple(
             (
-                Cell(text=_plain(found.source.name), href=found.source.href),
-                Cell(text=_plain(found.edition)),
+                Cell(text=plain(found.source.name), href=found.source.href),
+                Cell(text=plain(found.edition)),
                 Cell(text=found.source.checked.isoformat() if found.source.checked else ""),
-                Cell(text=_plain(found.how_read)),
+                Cell(text=plain(found.how_read)),
                 Cell(text=STANDINGS[found.grade]),
             )
             for found in references.values()
@@ -206,8 +205,8 @@ def formats_table(formats: Mapping[str, NumberFormat]) -> Table:
 
 
 def _format_row(found: NumberFormat) -> tuple[Cell, ...]:
-    name = Cell(text=_plain(found.name), bits=found.layout, note=_plain(found.specials))
-    words = (Cell(text=_plain(found.offers)), Cell(text=_plain(found.handle)))
+    name = Cell(text=plain(found.name), bits=found.layout, note=plain(found.specials))
+    words = (Cell(text=plain(found.offers)), Cell(text=plain(found.handle)))
     if found.integer_range is not None:
         low, high = (render(bound, "integer") for bound in found.integer_range)
         span = Cell(
@@ -236,12 +235,12 @@ def _largest(number: float) -> str:
 
 def _spec_cell(spec: Spec) -> Cell:
     """The value with its source, then every other value with a link to its own, and a remark."""
-    also, remark = _also(spec), _plain(spec.note)
+    also, remark = _also(spec), plain(spec.note)
     if spec.value is None:
-        reason = [_plain(spec.reason), also[:1].upper() + also[1:], remark]
+        reason = [plain(spec.reason), also[:1].upper() + also[1:], remark]
         return Cell(text="not listed", note=_sentences(reason))
     return Cell(
-        text=_printed(spec.value),
+        text=printed(spec.value),
         kind="documented",
         href=spec.source.href,
         note=_sentences([also, remark]) if remark else also,
@@ -257,33 +256,33 @@ def _also(spec: Spec) -> str:
     """Such as: also 820 GB/s in [JAX table](https://…), whose full title the table lists."""
     others: dict[str, Spec] = {}
     for other in spec.alternatives:
-        text = _printed(other.value)
+        text = printed(other.value)
         if other.value != spec.value:
             others.setdefault(text, other)
     said = [
-        f"{text} in [{_short_name(other.reference.id)}]({other.source.href})"
+        f"{text} in [{short_name(other.reference.id)}]({other.source.href})"
         for text, other in others.items()
     ]
     return f"also {', '.join(said)}" if said else ""
 
 
-def _short_name(reference: str) -> str:
+def short_name(reference: str) -> str:
     """`jax-table` in words."""
     named = reference.replace("-", " ").replace("jax", "JAX").replace("xprof", "XProf")
     return named.replace("tpu7x", "TPU7x").replace("machines", "TPU machines")
 
 
-def _printed(value: Documented) -> str:
+def printed(value: Documented) -> str:
     if isinstance(value, Quantity):
         return render(value, "documented")
-    return _plain(documented_text(value))
+    return plain(documented_text(value))
 
 
 def _page_cell(chip: Chip) -> Cell:
     page = chip.page
     checked = page.source.checked
     return Cell(
-        text=_plain(page.label),
+        text=plain(page.label),
         href=page.source.href,
         note=f"checked {checked.isoformat()}" if checked else "day of checking not recorded",
     )
@@ -311,6 +310,6 @@ def _sources(chips: Mapping[str, Chip], fields: Iterable[str]) -> tuple[Source, 
     return tuple(dict.fromkeys(cited))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that means itself in Markdown, with its units kept on one line."""
     return re.sub(r"(\d) (?=[A-Za-z]{1,3}\b)", rf"\1{NBSP}", _MARKDOWN.sub(r"\\\1", text))
