@@ -181,6 +181,7 @@ def release(options: Namespace, voice: Voice) -> int:
     from report.figures.gallery import draw
     from report.figures.runtime import RUNTIME, runtime
     from report.numbers.study import work_out
+    from report.pages.preflight_page import EXHIBITS
     from report.pages.report_page import figures_of
     from report.pages.site import render_site
     from report.tables import set_tables
@@ -196,7 +197,8 @@ def release(options: Namespace, voice: Voice) -> int:
         voice.stage("Drawing figures")
         study = work_out(evidence, edition.content)
         drawn = draw(study, edition.content, cache, options.jobs)
-        figures = {name: drawn[name] for name in figures_of(edition.report, dict(drawn))}
+        needed = {*figures_of(edition.report, dict(drawn)), *EXHIBITS["fig"]}
+        figures = {name: figure for name, figure in drawn.items() if name in needed}
         tables = set_tables(study, edition.content)
 
         voice.stage("Setting pages")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from report.archive import verifier
 from report.archive.bundle import ARTIFACTS, WORKSPACE, pack
 from report.errors import ContentFault
 from report.pages.reference import ARCHIVES
@@ -22,7 +23,7 @@ def members(archive: Path | bytes) -> list[zipfile.ZipInfo]:
 
 
 def test_the_downloads_page_tells_of_the_archives_that_there_are():
-    assert set(ARCHIVES) == {WORKSPACE, ARTIFACTS}
+    assert set(ARCHIVES) == {WORKSPACE, ARTIFACTS, verifier.PLACE}
 
 
 def test_an_archive_depends_on_its_files_alone():
