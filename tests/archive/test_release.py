@@ -83,7 +83,7 @@ def test_it_has_the_pages_the_report_needs_and_no_others(signed):
     records = {f"records/{name}.html" for name in about["records"]}
 
     assert pages - records == {
-        *(f"{name}.html" for name in ("index", "records", "chips", "formats")),
+        *(f"{name}.html" for name in ("index", "records", "chips", "formats", "preflight")),
         *("workings.html", "glossary.html", f"reports/{REPORT}.html"),
     }
     for page in pages:
