@@ -79,7 +79,11 @@ def site(parts):
 
 @pytest.fixture(scope="module")
 def pages(site):
-    return {path: data.decode() for path, data in site.items() if path.endswith(".html")}
+    return {
+        path: data.decode()
+        for path, data in site.items()
+        if path.endswith(".html") and path not in ARCHIVES
+    }
 
 
 def with_lesson(parts, text: str):
