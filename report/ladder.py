@@ -65,13 +65,19 @@ _FORM = re.compile(
     r" on (?P<target>[\w:-]+)",
     re.IGNORECASE,
 )
-NATIVE = re.compile(r"(?<![\w-])(?:native(?:ly)?|in hardware)(?![\w-])", re.IGNORECASE)
+NATIVE = re.compile(
+    r"(?<![\w-])(?:native(?:ly)?(?!\w)|in[ -]hardware(?!\w)"
+    r"|hardware(?=[ -](?:u?int|fp|bf|e\dm)\d))",
+    re.IGNORECASE,
+)
 """Words that presume a matrix instruction, wherever they stand."""
 MEASURED = re.compile(
     r"(?<![\w-])(?:measure[sd]?|measurements?|timed|benchmarked)(?![\w-])", re.IGNORECASE
 )
 """Words that call a fact a measurement."""
-_DENIED = re.compile(r"\b(?:no|not|nor|never|neither|none|nothing|without|cannot)\b", re.I)
+_DENIED = re.compile(
+    r"\b(?:no|not(?! (?:only|just|merely)\b)|nor|never|neither|none|nothing|without|cannot)\b", re.I
+)
 
 FORMS = "native FORMAT on TARGET, no native FORMAT on TARGET, or no matrix instruction on TARGET"
 

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 settings.register_profile("anywhere", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("anywhere")
+
+# A job started in the background ignores Ctrl-C, and so would every program the tests start and
+# then interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PROJECT = Path(__file__).resolve().parents[1]
 PARTS = (

@@ -68,6 +68,7 @@ def test_a_program_of_ones_own_becomes_a_record_with_a_page(assay: Command, proj
     page = (project / "site/records/my-step.html").read_text("utf-8")
     assert "bf16 × bf16" in page
     assert "Nothing ran on a TPU" in page
+    assert "Bytes of step on one device" in page
 
 
 @pytest.mark.lab

@@ -175,6 +175,18 @@ def test_without_jax_measuring_is_refused_and_says_how_to_add_it(assay, house, t
     assert not (house / "runs").exists()
 
 
+@pytest.mark.parametrize(("targets", "command"), [("v5e", "make tpu"), ("cpu", "make lab")])
+def test_without_jax_a_preflight_says_what_adds_all_it_needs(
+    assay, house, tmp_path, targets, command
+):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['jax'] = None\n", "utf-8")
+
+    done = assay(house, "preflight", "x:y", "--targets", targets, PYTHONPATH=str(tmp_path))
+
+    assert done.returncode == 3
+    assert done.stderr.endswith(f": {command}\n")
+
+
 def test_what_is_neither_lab_nor_record_is_refused(assay: Command, house: Path):
     done = assay(house, "run", "precision-cup")
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from report.errors import BackendMissing, EvidenceMismatch
@@ -23,7 +24,7 @@ def measure(lab: str, options: Sequence[str], folder: Path) -> int:
     """
     if importlib.util.find_spec("jax") is None:
         raise BackendMissing(
-            "The labs need JAX, which is not installed here.", hint="To add it: make lab"
+            "The labs need JAX, which is not installed here.", hint=_how_to_add_jax(lab, options)
         )
     command = [sys.executable, "-m", f"lab.{lab}", *options, "--run-dir", str(folder.absolute())]
     places = filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")])
@@ -35,6 +36,17 @@ def measure(lab: str, options: Sequence[str], folder: Path) -> int:
         except KeyboardInterrupt:  # the lab hears it as well, and says in its folder where it was
             continue
         return code if code >= 0 else 128 - code
+
+
+def _how_to_add_jax(lab: str, options: Sequence[str]) -> str:
+    """The one command; to ask about a TPU takes the TPU compiler as well."""
+    asked = dict(pairwise(options))
+    if lab != "preflight" or asked.get("--targets") == "cpu":
+        return "To add it: make lab"
+    return (
+        "To add it with the TPU compiler, libtpu, which is optional and under the Google Cloud "
+        "terms of service: make tpu"
+    )
 
 
 def next_folder(lab: str) -> Path:

@@ -71,7 +71,10 @@ def set_compiled(
         "instructions": tables(press, run, "instructions-", galley),
         "lowered": tables(press, run, "got-", galley),
         "refusals": list(refusals(run)),
-        "ledgers": tables(press, run, "ledger-", galley),
+        "ledgers": [
+            *tables(press, run, "ledger-", galley),
+            *tables(press, run, "memory-", galley),
+        ],
         "fits": tables(press, run, "fits-", galley),
         "printed": list(printed(run, evidence, page.path)),
         "texts": tables(press, run, "texts", galley),

@@ -51,7 +51,7 @@ _CHOICE = re.compile(r"\([ x]\) +")
 _SILENT_MATH = '<math aria-hidden="true"'
 _FACT = "\ufffc"
 """Stands for a compiler's fact in the words of a sentence."""
-_SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _GLUED = re.compile(r"^[.,;:!?)\]’”]+")
 
 

@@ -241,7 +241,7 @@ def ledger_total(ledger: Ledger, href: str = "") -> tuple[Cell, ...]:
         _bytes(ledger.ideal_bytes, "computed"),
         _bytes(ledger.nbytes, "computed"),
         _bytes(cpu, "estimated", "not compiled for the CPU"),
-        _tiled(tiled),
+        tiled_cell(tiled),
     )
 
 
@@ -263,7 +263,7 @@ def ledger_row(row: LedgerRow, href: str = "") -> tuple[Cell, ...]:
         _bytes(row.ideal_bytes, "computed"),
         _bytes(row.nbytes, "computed"),
         _bytes(row.argument, "estimated", row.argument_reason),
-        _tiled(row.tiled),
+        tiled_cell(row.tiled),
     )
 
 
@@ -273,7 +273,7 @@ def _bytes(count: int | None, kind: str, reason: str = "") -> Cell:
     return Cell(text=f"{count:,}", kind="computed" if kind == "computed" else "estimated")
 
 
-def _tiled(by_target: Mapping[str, int | None]) -> Cell:
+def tiled_cell(by_target: Mapping[str, int | None]) -> Cell:
     """Targets with the same bytes together: `10,752 on v4 to TPU7x, 12,288 on v2, v3`."""
     return Cell(text=grouped(by_target), kind="estimated")
 

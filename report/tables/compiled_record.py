@@ -1,8 +1,9 @@
 """All tables of one preflight record's page: what was asked, and everything that came back."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from report.exhibit import Cell, Column, Table, code, literal
+from report.exhibit import Cell, Column, Kind, Table, code, literal
 from report.notation import render
 from report.numbers.lowering import (
     BATCH_ONE,
@@ -10,6 +11,7 @@ from report.numbers.lowering import (
     Compiled,
     Dot,
     Ledger,
+    Operand,
     Preflight,
     Program,
 )
@@ -29,6 +31,7 @@ def tables(run: Preflight) -> Iterator[Table]:
     yield from matrices(run)
     yield from lowered(run)
     yield from ledgers(run)
+    yield from memory(run)
     yield from (short.fits_table(run, name) for name in run.fits)
     yield from texts(run)
 
@@ -189,6 +192,73 @@ def ledgers(run: Preflight) -> Iterator[Table]:
             row_ids=tuple(ids),
             stack=True,
         )
+
+
+def memory(run: Preflight) -> Iterator[Table]:
+    """Bytes of programs by reference: in all, target by target, and operand by operand."""
+    programs = (*run.programs.values(), *run.steps.values())
+    for program in (each for each in programs if not each.shape):
+        rows = [
+            (
+                _cell(short.generation_name(target)),
+                _count(sum(each.ideal_bytes for each in compiled.arguments), "computed")
+                if compiled.arguments
+                else _cell("not read"),
+                *(
+                    _count(size, "estimated")
+                    for size in (
+                        compiled.memory.argument,
+                        compiled.memory.output,
+                        compiled.memory.temporary,
+                        compiled.memory.peak,
+                    )
+                ),
+            )
+            for target, compiled in program.targets.items()
+            if compiled.memory
+        ]
+        if rows:
+            yield _table(
+                f"{run.name}-memory-{program.id}",
+                f"Bytes of {literal(program.id)} on one device, by each compiler’s account",
+                "Target|>Arguments, packed|>Arguments, as compiled|>Output|>Temporary|>Peak",
+                rows,
+            )
+        if operands := list(operand_rows(program)):
+            yield _table(
+                f"{run.name}-memory-{program.id}-operands",
+                f"Operands and results of {literal(program.id)} on one device, packed and tiled",
+                "Operand|>How many|>Elements|>Ideal, packed|Tiled",
+                operands,
+            )
+
+
+def operand_rows(program: Program) -> Iterator[tuple[Cell, ...]]:
+    """One row for arrays that every compiler lays out alike."""
+    for role in ("arguments", "results"):
+        found: dict[int, dict[str, Operand]] = {}
+        for target, compiled in program.targets.items():
+            for place, each in enumerate(getattr(compiled, role)):
+                found.setdefault(place, {})[target] = each
+        alike = Counter(tuple(by_target.items()) for by_target in found.values())
+        for by_target, count in alike.items():
+            first = by_target[0][1]
+            yield (
+                Cell(text=code(first.shape), note="" if role == "arguments" else "result"),
+                _cell(f"{count:,}"),
+                _count(first.elements, "computed"),
+                _count(first.ideal_bytes, "computed"),
+                _tiled(by_target),
+            )
+
+
+def _tiled(by_target: Sequence[tuple[str, Operand]]) -> Cell:
+    known = {target: size for target, each in by_target if (size := each.tiled_bytes) is not None}
+    return short.tiled_cell(known) if known else _cell("not told by the layout")
+
+
+def _count(size: int | None, kind: Kind) -> Cell:
+    return _cell("not recorded") if size is None else Cell(text=f"{size:,}", kind=kind)
 
 
 def texts(run: Preflight) -> Iterator[Table]:

@@ -73,6 +73,11 @@ TOO_MUCH = {
     ),
     "It has native INT8.": "'native' claims arithmetic",
     "It multiplies **natively**.": "'natively' claims arithmetic",
+    "It is native-INT8.": "'native' claims arithmetic",
+    "It runs in-hardware.": "'in-hardware' claims arithmetic",
+    "It has hardware INT8.": "'hardware' claims arithmetic",
+    f"A measurement: {PRINTED}.": "'measurement' in a sentence",
+    f"Not only estimated, it was measured as {PRINTED}.": "'measured' in a sentence",
     f"We measured {PRINTED} there.": "'measured' in a sentence",
     f"Its measurement, on v5e, is {PRINTED}.": "'measurement' in a sentence",
     f"Timed, it shows {{claim}}`native INT8 on v5e; {CELLS}/int8/v5e`.": "'Timed' in a sentence",
@@ -205,3 +210,19 @@ def test_a_site_without_a_preflight_has_the_page_and_says_how_to_make_one():
     assert "There is no preflight record here yet" in html
     assert "make tpu" in re.sub(r"<[^>]*>", "", html)
     assert "not read" in html
+
+
+def test_a_program_by_reference_shows_its_bytes_in_all_and_operand_by_operand(pages):
+    page = pages[f"records/{RECORD}.html"]
+    report = json.loads((PROJECT / f"lab/records/{RECORD}/report.json").read_text("utf-8"))
+    compiled = report["steps"]["decode-step-sharded"]["targets"]["v5e-4x4"]
+
+    start = f'id="tab-{RECORD}-memory-decode-step-sharded'
+    table = page.split(f'{start}"')[1].split("</table>")[0]
+    for name in ("argument", "output", "temporary", "peak"):
+        assert f"{compiled['memory_bytes'][name]:,}" in table
+    operands = page.split(f'{start}-operands"')[1].split("</table>")[0]
+    for each in (*compiled["arguments"], *compiled["results"]):
+        assert each["shape"] in operands
+        assert f"{each['ideal_bytes']:,}" in operands
+        assert f"{each['tiled_bytes']:,}" in operands
