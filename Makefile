@@ -5,7 +5,8 @@
 # make tpu     your choice: add the TPU compiler, libtpu, under Google Cloud's terms
 #
 # Everything is installed into .venv from locked hashes. Only `make test` may install
-# outside this folder: a browser, with the system's package manager, and it says so.
+# outside this folder: a browser and ssh-keygen, where they are missing, with the system's package
+# manager, and it says so.
 
 .DEFAULT_GOAL := site
 .DELETE_ON_ERROR:
@@ -19,7 +20,7 @@ IN_VENV := $(VENV)/bin/python
 INSTALL := $(IN_VENV) -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes --only-binary :all:
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: site test lab tpu bench check lock browser clean help
+.PHONY: site test lab tpu bench check lock browser signer clean help
 
 site: $(VENV)/base.done
 	@$(IN_VENV) build.py
@@ -27,7 +28,7 @@ site: $(VENV)/base.done
 check: $(VENV)/base.done
 	@$(IN_VENV) build.py check
 
-test: $(VENV)/all.done browser
+test: $(VENV)/all.done browser signer
 	$(IN_VENV) -m ruff check .
 	$(IN_VENV) -m ruff format --check .
 	$(IN_VENV) -m mypy
@@ -72,13 +73,19 @@ $(VENV)/all.done: all.lock $(VENV)/base.done
 	@$(INSTALL) -r all.lock
 	@touch $@
 
-browser:
-	@for b in $(BROWSERS); do command -v "$$b" >/dev/null && exit 0; done; \
+# $(call from_system,COMMANDS,PACKAGE): one of COMMANDS is there, or Debian's PACKAGE brings it.
+from_system = for c in $(1); do command -v "$$c" >/dev/null && exit 0; done; \
 	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then as=; \
 	elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then as=sudo; \
-	else echo "The page tests need a Chromium ($(BROWSERS)) on the PATH. On Debian: apt-get install chromium" >&2; exit 3; fi; \
-	echo "No browser found: installing Debian's chromium, system-wide, with apt-get."; \
-	$$as apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends chromium
+	else echo "The tests need one of these on the PATH: $(1). On Debian: apt-get install $(2)" >&2; exit 3; fi; \
+	echo "Not found: $(1). Installing Debian's $(2), system-wide, with apt-get."; \
+	$$as apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends $(2)
+
+browser:
+	@$(call from_system,$(BROWSERS),chromium)
+
+signer:
+	@$(call from_system,ssh-keygen,openssh-client)
 
 clean:
 	rm -rf site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
