@@ -295,6 +295,10 @@ def preflight(options: Namespace, voice: Voice) -> int:
 
 def fits(options: Namespace, voice: Voice) -> int:
     """Find the largest batch of a program of yours that compiles, target by target."""
+    from report.command_line import usage
+
+    if options.targets == "cpu":
+        usage("fits asks TPU compilers, which say what is too large; the CPU's does not.")
     return preflight(options, voice)
 
 

@@ -79,6 +79,13 @@ def test_a_module_that_is_not_there_is_a_usage_fault(assay: Command, project: Pa
     assert "nowhere" in done.stderr
 
 
+def test_what_fits_is_not_asked_of_the_cpu(assay: Command, built: Path):
+    done = assay(built, "fits", "my_module:step", "--targets", "cpu")
+
+    assert done.returncode == 2
+    assert "the CPU's does not" in done.stderr
+
+
 def test_both_commands_show_an_example(assay: Command, built: Path):
     for command in ("preflight", "fits"):
         done = assay(built, command, "--help")
