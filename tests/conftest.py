@@ -41,6 +41,13 @@ Done = subprocess.CompletedProcess[str]
 Command = Callable[..., Done]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what opens pages, so that `-m "not browser"` runs where there is no Chromium."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
 def copy_project(to: Path) -> Path:
     """What a clone holds to build from, without its history, its .venv and its site."""
     to.mkdir(parents=True)

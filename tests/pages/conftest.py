@@ -33,13 +33,6 @@ QUIET = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what opens pages, so that `-m "not browser"` runs where there is no Chromium."""
-    for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker("browser")
-
-
 def pages_of(site: Path) -> list[str]:
     """Every page but the verifier, which stands alone: tests/archive/verifier is about it."""
     pages = sorted(str(path.relative_to(site)) for path in site.rglob("*.html"))

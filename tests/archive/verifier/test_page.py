@@ -23,8 +23,6 @@ from tests.archive.verifier.releases import (
 )
 from tests.conftest import PROJECT
 
-pytestmark = pytest.mark.browser
-
 FIXTURES = sorted(path.parent for path in PROJECT.glob("tests/archive/fixtures/*/expect.json"))
 VECTORS = json.loads((PROJECT / "tests/report/notation_vectors.json").read_text(encoding="utf-8"))
 

@@ -11,8 +11,6 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.archive.verifier.releases import small_release, write, write_release, zipped
 
-pytestmark = pytest.mark.browser
-
 
 def test_two_hundred_files_take_less_than_three_seconds(reader, key, tmp_path):
     files = small_release() | {

@@ -11,8 +11,6 @@ import pytest
 from tests.archive.verifier.conftest import Reader
 from tests.archive.verifier.releases import AUTHOR
 
-pytestmark = pytest.mark.browser
-
 CHECK = """async ([cases, message, namespace]) => {
   const bytes = text => Uint8Array.from(atob(text), sign => sign.charCodeAt(0));
   const refused = error => {

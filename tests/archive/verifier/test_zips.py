@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.browser
-
 
 def hostile(place: Path, entries: list[tuple[str, bytes]], method: int = 0) -> Path:
     with zipfile.ZipFile(place, "w", method) as archive, warnings.catch_warnings():
