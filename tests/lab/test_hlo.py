@@ -333,3 +333,39 @@ def test_what_a_custom_call_hides_is_named() -> None:
 }"""
 
     assert hlo.summarize(hlo.read(text))["opaque"] == ["__cublas$gemm"]
+
+
+@pytest.mark.parametrize(
+    ("x", "axes"),
+    [
+        ("f32[?,16]", ", lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
+        ("f32[8,?]", ", lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
+        ("f32[8,16]", ""),
+        ("f32[8,16]", ", lhs_contracting_dims={1111111111}, rhs_contracting_dims={0}"),
+    ],
+)
+def test_work_that_the_text_does_not_tell_is_unknown_and_never_zero(x: str, axes: str) -> None:
+    text = f"""
+ENTRY main {{
+  x = {x} parameter(0)
+  w = f32[16,4] parameter(1)
+  ROOT y = f32[8,4] dot(x, w){axes}
+}}
+"""
+    summary = hlo.summarize(hlo.read(text))
+
+    assert summary["finding"] == "1 found"
+    assert summary["flop"] is None
+    assert summary["flop_reason"] == "the work of a product is not known"
+
+
+@pytest.mark.parametrize(
+    "layout", ["{5,9:T(8,128)}", "{1,1:T(8,128)}", "{1,0:T(0,0)}", "{1,0:T(8,0)}", "{1,0:T()}"]
+)
+def test_a_layout_that_cannot_be_has_no_tiled_bytes(layout: str) -> None:
+    text = f"ENTRY main {{\n  ROOT x = f32[8,16]{layout} parameter(0)\n}}\n"
+
+    (shape,) = hlo.read(text).parameters
+
+    assert shape.tiled_bytes is None
+    assert shape.ideal_bytes == 8 * 16 * 4

@@ -65,6 +65,8 @@ class Shape:
     minor_to_major: tuple[int, ...] = ()
     tiles: tuple[tuple[int, ...], ...] = ()
     stored_bits: int | None = None
+    sized: bool = True
+    """False where a dimension is not a plain number, such as `?`; it then stands as 0."""
 
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.dims))}]"
@@ -77,13 +79,17 @@ class Shape:
     def ideal_bytes(self) -> int | None:
         """Bytes with every element packed at its own width; None for an unknown type."""
         width = bits(self.dtype)
-        return None if width is None else -(-self.elements * width // 8)
+        return None if width is None or not self.sized else -(-self.elements * width // 8)
 
     @property
     def tiled_bytes(self) -> int | None:
         """Bytes with every tile filled up, as the layout asks; None where it cannot be told."""
         width = self.stored_bits or bits(self.dtype)
-        if width is None or len(self.minor_to_major) != len(self.dims) or not all(self.tiles):
+        if width is None or not self.sized:
+            return None
+        if sorted(self.minor_to_major) != list(range(len(self.dims))):
+            return None
+        if not all(tile and all(tile) for tile in self.tiles):
             return None
         if not self.stored_bits:
             width = max(8, width)
@@ -465,17 +471,15 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _shape(found: re.Match[str]) -> Shape:
-    dims = tuple(
-        int(size) if (size := each.strip().lstrip("<=")).isdecimal() and len(size) < 19 else 0
-        for each in found[2].split(",")
-        if each.strip()
-    )
+    sizes = [each.strip().lstrip("<=") for each in found[2].split(",") if each.strip()]
+    plain = [size.isdecimal() and len(size) < 19 for size in sizes]
     order, _, rest = (found[3] or "{}")[1:-1].partition(":")
     tiles = re.search(r"T((?:\([^()]*\))+)", rest)
     width = re.search(r"E\((\d{1,3})\)", rest)
     return Shape(
         dtype=found[1],
-        dims=dims,
+        dims=tuple(int(size) if ok else 0 for size, ok in zip(sizes, plain, strict=True)),
+        sized=all(plain),
         minor_to_major=_numbers(order),
         tiles=tuple(map(_numbers, re.findall(r"\(([^()]*)\)", tiles[1]))) if tiles else (),
         stored_bits=int(width[1]) if width else None,
@@ -526,12 +530,15 @@ def _dot(computation: Computation, instruction: Instruction, tracer: "_Tracer") 
 
 
 def _flop(instruction: Instruction, lhs: Shape, rhs: Shape, result: Shape) -> int | None:
-    """2·(elements of the result)·(length of the contraction)."""
+    """2·(elements of the result)·(length of the contraction); None where the text tells neither."""
     attributes = instruction.attributes
+    if not (lhs.sized and rhs.sized and result.sized):
+        return None
     if instruction.opcode == "dot":
         axes = re.search(r"lhs_contracting_dims=\{([\d, ]*)\}", attributes)
         numbers = _numbers(axes[1]) if axes else ()
-        if any(axis >= len(lhs.dims) for axis in numbers):
+        unread = axes is None or (axes[1].strip() and not numbers)
+        if unread or any(axis >= len(lhs.dims) for axis in numbers):
             return None
         return 2 * result.elements * math.prod(lhs.dims[axis] for axis in numbers)
     return _convolution_flop(attributes, lhs, rhs, result)
