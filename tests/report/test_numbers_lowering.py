@@ -195,6 +195,19 @@ def test_what_contradicts_itself_is_refused_by_name(pointer, value, place):
     assert any(fault.where.endswith(place) for fault in caught.value.faults), caught.value
 
 
+def test_a_size_that_a_compiler_does_not_tell_is_read_as_unknown():
+    argument = f"{V5E}/arguments/0"
+    unsized = {f"{argument}/{name}": None for name in ("elements", "ideal_bytes", "tiled_bytes")}
+    converts = {f"{V5E}/inserted": [{"from": "f32", "to": "bf16", "elements": None, "count": 2}]}
+
+    found = read_preflight(edited(RECORD, unsized | converts))
+
+    compiled = found.programs["int8-64x128x64"].targets["v5e"]
+    assert (compiled.arguments[0].elements, compiled.arguments[0].ideal_bytes) == (None, None)
+    assert compiled.arguments[1].elements == 128 * 64
+    assert [(each.elements, each.count) for each in compiled.inserted] == [(None, 2)]
+
+
 @pytest.mark.parametrize("part", ["programs", "targets", "scope", "compiler", "request"])
 def test_a_part_that_is_missing_is_named(part):
     with pytest.raises(EvidenceMismatch) as caught:
