@@ -16,10 +16,9 @@ def fingerprint(root: str, content: str, allow_stale: bool = False) -> str:
     return _digest(f"{versions(root)} {allow_stale}", places(root, content))
 
 
-def machinery(root: str) -> str:
-    """SHA-256 of what sets pages: code, templates and library versions, without any content."""
-    parts = [(part, f"{root}/{part}") for part in ("report", "templates")]
-    return _digest(str(versions(root)), parts)
+def machinery(root: str, templates: str) -> str:
+    """SHA-256 of what makes a site: code, templates and library versions, without any content."""
+    return _digest(str(versions(root)), [("report", f"{root}/report"), ("templates", templates)])
 
 
 def places(root: str, content: str) -> list[tuple[str, str]]:
