@@ -65,7 +65,7 @@ def render(
     from report.figures.gallery import draw
     from report.figures.runtime import RUNTIME, runtime
     from report.numbers.study import work_out
-    from report.pages.site import exhibit_files, render_site
+    from report.pages.site import figure_files, render_site
     from report.tables import set_tables
 
     voice.stage("Verifying records")
@@ -84,8 +84,8 @@ def render(
 
     voice.stage("Packing archives")
     archives = {
-        bundle.WORKSPACE: bundle.practice_workspace(LAB, evidence.values(), LOCK),
-        bundle.ARTIFACTS: bundle.artifacts(exhibit_files(figures, evidence)),
+        bundle.WORKSPACE: bundle.practice_workspace(LAB, evidence.values(), LOCK, cache),
+        bundle.ARTIFACTS: bundle.artifacts(figure_files(figures), evidence.values(), cache),
         verifier.PLACE: verifier.assemble(TEMPLATES),
     }
 

@@ -262,11 +262,17 @@ def exhibit_files(
     figures: Mapping[str, Figure], evidence: Mapping[str, Evidence]
 ) -> dict[str, bytes | Path]:
     """Every figure file and every record file of a site, by path."""
-    files: dict[str, bytes | Path] = {}
-    for figure in figures.values():
-        files |= FigureFiles(figure=figure).all()
+    files: dict[str, bytes | Path] = {**figure_files(figures)}
     for proof in evidence.values():
         files |= record_files(proof)
+    return files
+
+
+def figure_files(figures: Mapping[str, Figure]) -> dict[str, bytes]:
+    """Every figure file of a site, by path."""
+    files: dict[str, bytes] = {}
+    for figure in figures.values():
+        files |= FigureFiles(figure=figure).all()
     return files
 
 
