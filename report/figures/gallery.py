@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache as once
 from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 
 from report.cache import Store
@@ -19,6 +18,7 @@ from report.content import Content
 from report.errors import UsageFault, did_you_mean
 from report.exhibit import Figure
 from report.figures.pack import pack, unpack
+from report.inputs import version
 from report.numbers.lowering import Preflight
 from report.numbers.precision import PrecisionRun
 from report.numbers.run import Run
