@@ -139,7 +139,7 @@ def common(evidence: Evidence, galley: Galley) -> dict[str, Any]:
     record = evidence.record
     environment = {k: v for k, v in record.environment.items() if k not in {"schema", "redacted"}}
     return {
-        "environment": list(flat(environment)),
+        "environment": told_and_untold(environment),
         "redacted": list(record.environment.get("redacted", [])),
         "files": record_table(
             galley,
@@ -225,6 +225,33 @@ def flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield from flat(inner, f"{name}.{index}")
     else:
         yield name, _scalar(value)
+
+
+def told_and_untold(environment: Mapping[str, Any]) -> Context:
+    """Fields of environment.json as `flat` has them; those that are null apart, with reasons."""
+    known: list[tuple[str, str]] = []
+    unknown: list[tuple[str, str]] = []
+    _sort_out(environment, "", known, unknown)
+    return {"known": known, "unknown": unknown}
+
+
+def _sort_out(
+    value: Mapping[str, Any],
+    above: str,
+    known: list[tuple[str, str]],
+    unknown: list[tuple[str, str]],
+) -> None:
+    for key, inner in value.items():
+        name = f"{above}.{key}" if above else key
+        stem = key.removesuffix("_reason")
+        if stem != key and stem in value and None in (inner, value[stem]):
+            continue  # told with what it explains, or there is nothing to explain
+        if inner is None:
+            unknown.append((name, str(value.get(f"{key}_reason") or _scalar(None))))
+        elif isinstance(inner, Mapping) and inner:
+            _sort_out(inner, name, known, unknown)
+        else:
+            known += flat(inner, name)
 
 
 def _scalar(value: Scalar) -> str:
