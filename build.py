@@ -26,6 +26,8 @@ ROOT = os.path.dirname(os.path.realpath(__file__))
 
 def build(options: Namespace, voice: Voice) -> int:
     """Build the site from recorded runs and written content."""
+    import gc
+
     from report.cache import Cache
     from report.command_line import CACHE
     from report.folder import publish
@@ -36,6 +38,7 @@ def build(options: Namespace, voice: Voice) -> int:
     if is_current(options.out, inputs):
         voice.unchanged(options.out)
         return 0
+    gc.set_threshold(100_000)  # nearly all that a build makes lives until its end
     with voice:
         site, evidence = render(options, Cache(CACHE), voice)
         voice.stage("Publishing")

@@ -1,8 +1,8 @@
 """The marker of a built site: what it was built from, and the digest of every file.
 
-`is_current` is how an unchanged build finds out that there is nothing to do, before anything
-else is imported. It reads no JSON: a marker follows from its site, so it is written again from
-the files that are there, and compared. This module keeps to what Python has at hand.
+`is_current` is how a build that changes nothing finds out, where a glance does not tell, before
+anything else is imported. It reads no JSON: a marker follows from its site, so it is written again
+from the files that are there, and compared. This module keeps to what Python has at hand.
 """
 # ruff: noqa: PTH114, PTH123
 
