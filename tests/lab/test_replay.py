@@ -67,8 +67,9 @@ def test_distances_add_up_along_the_order(one: float, two: float, three: float) 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.integers(-40, 40))
 def test_float32_steps_are_those_of_nextafter(number: float, steps: int) -> None:
     start = here = np.float32(number)
-    for _ in range(abs(steps)):
-        here = np.nextafter(here, np.float32(math.copysign(math.inf, steps)))
+    with np.errstate(all="ignore"):
+        for _ in range(abs(steps)):
+            here = np.nextafter(here, np.float32(math.copysign(math.inf, steps)))
     if np.isfinite(here):
         assert ulp.distances_float32(np.array([start]), np.array([here])).tolist() == [abs(steps)]
 
@@ -471,7 +472,7 @@ def test_a_program_of_a_changed_lab_is_not_compared(run: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (lambda run: (run / "report.json").open("a").write(" "), "report.json: changed"),
+        (lambda run: (run / "report.json").write_text("{}"), "report.json: changed"),
         (lambda run: (run / "config.json").unlink(), "config.json: missing"),
         (lambda run: (run / "manifest.sha256").write_text("x\n"), "manifest.sha256:1"),
         (
