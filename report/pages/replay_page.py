@@ -57,8 +57,11 @@ def set_replay(
     galley.headings += [Heading(level=2, id=id_, text=text) for id_, text in SECTIONS.items()]
     body: dict[str, Any] = {
         "foreign": replayed.foreign,
-        "verdict": run.verdict,
-        "counts": [(word, run.count(word)) for word in WORDS],
+        "verdict": f"{run.verdict[0].upper()}{run.verdict[1:]}.",
+        "counts": [
+            ("within a few ulp" if word == "ulp" else word, run.count(word)) for word in WORDS
+        ],
+        "errors": _table(press, f"{run.name}-errors", galley),
         "replayed": list(described(run)),
         "published": replayed.as_published,
         "origin": replayed.origin,

@@ -14,14 +14,14 @@ from report.numbers.study import Study
 
 LABELS: Mapping[str, str] = {
     "input_sha256": "SHA-256 of the inputs",
-    "stored_bytes": "Operands as stored, bytes",
-    "scale_bytes": "Scales among them, bytes",
-    "max_abs_accumulator": "Largest integer sum",
-    "output_dtype": "Type of the output",
     "relative_l2_error": "Relative L2 error",
     "max_abs_error": "Largest absolute error",
     "sqnr_db": "SQNR, dB",
     "output": "Every element of the output",
+    "output_dtype": "Type of the output",
+    "max_abs_accumulator": "Largest integer sum",
+    "stored_bytes": "Operands as stored, bytes",
+    "scale_bytes": "Scales among them, bytes",
     "stablehlo_sha256": "SHA-256 of the StableHLO",
     "hlo_sha256": "SHA-256 of the optimized HLO",
     "argument_bytes": "Compiler: arguments, bytes",
@@ -32,6 +32,7 @@ LABELS: Mapping[str, str] = {
     "peak_bytes": "Compiler: peak, bytes",
     "median_s": "Median time, s",
 }
+"""What the fields are called on a page, in the order in which they stand there."""
 
 FOREIGN = (
     "The published numbers are foreign evidence: somebody else measured them, with a lab whose "
@@ -43,12 +44,13 @@ def short_tables(study: Study) -> Iterator[Table]:
     """What a lesson shows of the featured replay."""
     run = study.featured(Replay)
     if run is not None:
-        yield errors(run)
+        yield errors(run, name="errors-replayed")
         yield repeats(run, name="outputs-repeated")
 
 
 def tables(run: Replay) -> Iterator[Table]:
     """Every table of one replay's page, its name beginning with the record's."""
+    yield errors(run, name=f"{run.name}-errors")
     columns = f"Fact|{whose(run)}|Here|Verdict"
     rows = [
         (
@@ -62,12 +64,12 @@ def tables(run: Replay) -> Iterator[Table]:
     ids = [f"machine-{key}" for key in run.machine]
     yield _table(f"{run.name}-machine", "The two machines and their software", columns, rows, ids)
     for result, group in run.fields.items():
-        given = {key: field for key, field in group.items() if field.recorded is not None}
-        absent = {key: field for key, field in group.items() if field.recorded is None}
+        given = {key: group[key] for key in ordered(group) if group[key].recorded is not None}
+        absent = {key: group[key] for key in ordered(group) if group[key].recorded is None}
         yield _table(
             f"{run.name}-fields-{result}",
             f"{result}, field by field",
-            f"Field|{whose(run)}|Here|Distance|Verdict",
+            f"Field|>{whose(run)}|>Here|>Distance|Verdict",
             [_row(result, key, field) for key, field in given.items()],
             [f"{result}-{key}" for key in given],
         )
@@ -75,7 +77,7 @@ def tables(run: Replay) -> Iterator[Table]:
             yield _table(
                 f"{run.name}-absent-{result}",
                 f"{result}: what was not recorded, so that nothing can be compared with it",
-                "Field|Here",
+                "Field|>Here",
                 [
                     (Cell(text=LABELS.get(key, literal(key))), _here(result, key, field))
                     for key, field in absent.items()
@@ -86,19 +88,25 @@ def tables(run: Replay) -> Iterator[Table]:
     yield repeats(run, name=f"{run.name}-repeats")
 
 
-def errors(run: Replay) -> Table:
+def ordered(group: Mapping[str, Comparison]) -> Sequence[str]:
+    """The fields of one result, as a reader asks for them."""
+    known = [key for key in LABELS if key in group]
+    return [*known, *sorted(group.keys() - set(known))]
+
+
+def errors(run: Replay, *, name: str) -> Table:
     """The errors alone: both numbers, the distance, the verdict."""
     rows = []
     for result, group in run.fields.items():
         for key in ("relative_l2_error", "max_abs_error"):
             field = group[key]
-            name = f"{code(result)}, {'relative L2' if key[0] == 'r' else 'largest absolute'}"
-            rows.append((Cell(text=name), *_row(result, key, field)[1:]))
+            label = Cell(text=code(result), note=LABELS[key])
+            rows.append((label, *_row(result, key, field)[1:]))
     return _table(
-        "errors-replayed",
+        name,
         f"Errors of {'the published run' if run.replayed.foreign else run.replayed.name}, and of "
         f"the same products worked out again: {run.verdict}",
-        f"Result|{whose(run)}|Here|Distance|Verdict",
+        f"Result|>{whose(run)}|>Here|>Distance|Verdict",
         rows,
         caption=FOREIGN if run.replayed.foreign else "",
     )
