@@ -97,13 +97,19 @@ def _gathered(fields: Fields, results: Sequence[str]) -> tuple[Process, ...]:
 def _complete(cluster: Cluster, fields: Fields, devices: Sequence[int]) -> None:
     """Every process once, each with devices of its own that make up all of them."""
     found = [each.index for each in cluster.gathered]
-    for missing in sorted(set(range(cluster.processes)) - set(found)):
-        fields.fault("gathered", f"no process {missing}", f"all {cluster.processes} processes")
-    if len(set(found)) != len(found) or set(found) - set(range(cluster.processes)):
-        fields.fault("gathered", f"the processes {found}", f"0 to {cluster.processes - 1}, once")
+    expected = list(range(cluster.processes))
+    if found != expected:
+        told = f"the processes {found}"[:60]
+        missing = ", ".join(str(index) for index in expected if index not in found)
+        fields.fault(
+            "gathered",
+            f"{told}, so no process {missing}" if missing else told,
+            f"0 to {cluster.processes - 1}, once and in order",
+        )
     owned = [device for each in cluster.gathered for device in each.local_devices]
     if sorted(owned) != sorted(devices):
-        fields.fault("gathered", f"the devices {owned}"[:60], "each of global_devices once")
+        told = f"the devices {owned}"[:60]
+        fields.fault("gathered/local_devices", told, "each of global_devices once")
     for place, each in enumerate(cluster.gathered):
         if each.device not in each.local_devices:
             own = f"one of {list(each.local_devices)}"

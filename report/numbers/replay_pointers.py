@@ -1,21 +1,23 @@
 """Pointers into a replay: how each value came to be, its unit, and where it is shown.
 
-What was replayed is given, whoever measured it; only what was worked out again is ours.
+What was replayed is documented, whoever measured it: only what was worked out again is ours.
 """
 
 from collections.abc import Sequence
 
 from report.exhibit import Kind
 
-_GIVEN = {"request", "scope", "schema", "lab", "replayed", "setting", "pinned_core"}
+_GIVEN = {"request", "scope", "schema", "lab", "pinned_core"}
 _STORED = {"stored_bytes", "scale_bytes", "max_abs_accumulator", "output_dtype"}
 
 
 def kind(document: str, keys: Sequence[str]) -> Kind:
-    """Given, computed, measured, or a compiler's estimate."""
-    if "/" in document or keys[0] in _GIVEN or keys[-1] == "recorded":
+    """Given, documented, computed, measured, or a compiler's estimate."""
+    if "/" in document or keys[0] in _GIVEN:
         return "given"
     match list(keys):
+        case ["replayed", *_] | ["fields" | "setting", *_, "recorded"]:
+            return "documented"
         case ["fields", _, field, "here", *_] if field in _STORED or field.endswith("sha256"):
             return "computed"
         case ["fields", _, field, "here", *_] if field.endswith("_bytes"):

@@ -1,7 +1,7 @@
 """Tables of a replay: every field of two runs side by side, with how near they come and why.
 
 Numbers stand here at full precision, since what is compared is their last digits. What was
-replayed is *given*, whoever measured it: only what was worked out here is ours.
+replayed is *documented*, whoever measured it: only what was worked out here is ours.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,8 +55,8 @@ def tables(run: Replay) -> Iterator[Table]:
     rows = [
         (
             Cell(text=literal(key.replace("_", " ").capitalize())),
-            _value(field.recorded, "given"),
-            _value(field.here, "given"),
+            _value(field.recorded, "documented"),
+            _value(field.here, "computed"),
             _verdict(field),
         )
         for key, field in run.machine.items()
@@ -117,7 +117,7 @@ def accumulation(run: Replay) -> Table:
     rows = []
     for result, split in run.splits.items():
         if split.recorded is not None:
-            recorded = _number(split.recorded, "given")
+            recorded = _number(split.recorded, "computed")
         elif split.at_least is not None:
             recorded = Cell(
                 text=f"at least {render(split.at_least, 'scientific(2)')}",
@@ -189,7 +189,7 @@ def _number(number: float | None, kind: Kind) -> Cell:
 def _row(result: str, key: str, field: Comparison) -> tuple[Cell, ...]:
     return (
         Cell(text=LABELS.get(key, literal(key))),
-        _value(field.recorded, "given"),
+        _value(field.recorded, "documented"),
         _here(result, key, field),
         _distance(field),
         _verdict(field),
