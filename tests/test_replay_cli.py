@@ -89,14 +89,15 @@ def test_the_published_reference_is_replayed_again_from_what_was_kept(
     ],
 )
 def test_what_cannot_be_replayed_is_refused(
-    arguments: tuple[str, ...], code: int, told: str, place: Path, assay: Command, tmp_path: Path
+    arguments: tuple[str, ...], code: int, told: str, place: Path, assay: Command
 ):
-    done = assay(place, "replay", *arguments, "--run-dir", tmp_path / "run")
+    run = place / "runs/refused"
+    done = assay(place, "replay", *arguments, "--run-dir", run)
 
     assert done.returncode == code, done.stderr
     assert told in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (tmp_path / "run").exists()
+    assert not run.exists()
 
 
 def test_an_altered_record_is_not_replayed(place: Path, assay: Command, tmp_path: Path):
