@@ -62,6 +62,20 @@ def test_a_replay_becomes_a_record_with_a_page(place: Path, assay: Command, tmp_
     assert "Not a TPU result" in published
 
 
+def test_an_origin_that_is_no_address_is_no_link(place: Path, assay: Command, tmp_path: Path):
+    house = Path(shutil.copytree(place, tmp_path / "house"))
+    words = ("--origin", "javascript:alert(1)", "--run-dir", "runs/odd")
+    assert assay(house, "replay", FOREIGN, *words).returncode == 0
+    assert assay(house, "record", "runs/odd", "--as", "replay-odd").returncode == 0
+
+    done = assay(house, "--out", "built")
+
+    assert done.returncode == 0, done.stderr
+    page = (house / "built/records/replay-odd.html").read_text(encoding="utf-8")
+    assert "javascript:alert(1)" in page
+    assert 'href="javascript' not in page
+
+
 def test_the_published_reference_is_replayed_again_from_what_was_kept(
     place: Path, assay: Command, tmp_path: Path
 ):

@@ -65,6 +65,7 @@ def set_replay(
         "replayed": list(described(run)),
         "published": replayed.as_published,
         "origin": replayed.origin,
+        "address": replayed.origin if replayed.origin.startswith("https://") else "",
         "kept": relative(f"records/{record.name}/{replayed.file.path}", page.path)
         if replayed.file
         else "",
