@@ -144,13 +144,17 @@ def replay(asked: Asked, found: Recorded, request: Request, folder: RunFolder) -
         folder.write(recorded.FOREIGN, found.content)
     with folder.stage(f"start {asked.platform}"):
         device = backend.start(asked.platform)
-    described = environment.describe(
-        requested=asked.platform,
-        device=device,
-        flags_outside=flags,
-        load_before=load_before,
-    )
-    here = {key: recorded.at(described, place) for key, place in recorded.SETTING.items()}
+
+    def describe() -> dict[str, object]:
+        return environment.describe(
+            requested=asked.platform,
+            device=device,
+            flags_outside=flags,
+            load_before=load_before,
+        )
+
+    now = describe()
+    here = {key: recorded.at(now, place) for key, place in recorded.SETTING.items()}
     with folder.stage("make inputs and their FP64 reference"):
         inputs = make_inputs(request)
     products: dict[str, Product] = {}
@@ -197,7 +201,7 @@ def replay(asked: Asked, found: Recorded, request: Request, folder: RunFolder) -
             "pinned_core_reason": reason,
         }
         folder.write_json("report.json", report)
-        described = folder.redactor.mapping(described, "environment.json")
+        described = folder.redactor.mapping(describe(), "environment.json")
         folder.write_json("environment.json", described | {"redacted": folder.redactor.done})
         folder.seal()
     return report
