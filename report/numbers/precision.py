@@ -7,6 +7,7 @@ from statistics import median
 from typing import Literal
 
 from report.evidence import Evidence
+from report.numbers.cluster import Cluster, read_cluster
 from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
@@ -186,6 +187,8 @@ class PrecisionRun:
     """‖Y‖₂ of the FP64 product, by case."""
     floor: TimingFloor
     results: tuple[Result, ...]
+    cluster: Cluster | None
+    """The processes of a distributed run; None for a run of one."""
 
     @property
     def recorded_at(self) -> str:
@@ -201,7 +204,8 @@ class PrecisionRun:
 
     @property
     def extent(self) -> str:
-        return f"{self.request.batch} × {self.request.features} × {self.request.outputs}"
+        shape = f"{self.request.batch} × {self.request.features} × {self.request.outputs}"
+        return f"{shape}, {self.cluster.extent}" if self.cluster else shape
 
     def result(self, case: Case, policy: Policy) -> Result:
         return next(r for r in self.results if (r.case, r.policy) == (case, policy))
@@ -216,6 +220,7 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
     )
     config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
     results = report.within("results")
+    setting = read_setting(environment)
     inputs, floor = report.within("inputs"), report.within("timing_floor_s")
     files = {file.path: file.sha256 for file in record.files}
     run = PrecisionRun(
@@ -223,7 +228,7 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
         source=source_of(evidence),
         level=evidence.level,
         scope=read_scope(report.within("scope")),
-        setting=read_setting(environment),
+        setting=setting,
         request=_request(report.within("request")),
         inputs={case: _inputs(inputs.within(case)) for case in CASES},
         reference_norms={
@@ -237,6 +242,7 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
             for case in CASES
             for policy in POLICIES
         ),
+        cluster=read_cluster(report, setting, [f"{c}-{p}" for c in CASES for p in POLICIES]),
     )
     for result in run.results:
         _agree_with_shape(result, run.request, results.within(result.id).within("stored_bytes"))

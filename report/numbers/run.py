@@ -29,6 +29,8 @@ class Setting:
     platform: str
     device_kind: str
     devices: int
+    processes: int
+    """Processes of one run that these devices belonged to; one, unless it was distributed."""
     recorded_at: str
     """UTC, such as 2026-11-30T01:02:03Z."""
     jax: str
@@ -36,9 +38,12 @@ class Setting:
     @property
     def statement(self) -> str:
         """The sentence that must stand above whatever was measured there."""
-        if self.platform == "cpu":
-            return "CPU arithmetic reference. Not a TPU result."
-        return f"Measured on {self.device_kind}. One device of {self.devices}."
+        over = f" over {self.processes} processes" if self.processes > 1 else ""
+        share = f"One device of {self.devices}{over}."
+        if self.platform != "cpu":
+            return f"Measured on {self.device_kind}. {share}"
+        cpu = "CPU arithmetic reference. Not a TPU result."
+        return f"{cpu} {share}" if over else cpu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +131,7 @@ def read_setting(fields: Fields) -> Setting:
         platform=used.text("platform"),
         device_kind=used.name("kind"),
         devices=devices.count("count"),
+        processes=devices.count("process_count"),
         recorded_at=recorded_at(fields),
         jax=versions.name("jax"),
     )
