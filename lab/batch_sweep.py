@@ -355,10 +355,7 @@ def add_product(
         "work": "OP" if integer else "FLOP",
         "operations": 2 * positions,
         "rescale_flop": (len(arrays) - 2) * m * n,
-        "stored_bytes": {
-            part: array.nbytes
-            for part, array in zip(("x", "w", "x_scales", "w_scales"), arrays, strict=False)
-        },
+        "stored_bytes": stored_bytes(arrays),
         "output": {
             "dtype": str(output.dtype),
             "bytes": output.nbytes,
@@ -372,6 +369,22 @@ def add_product(
             positions=positions,
             smallest=min(m * k, k * n),
         ),
+    }
+
+
+def stored_bytes(arrays: Sequence[Array]) -> dict[str, int]:
+    """Bytes of the operands as stored: of X, of W, and of their scales where they have some."""
+    sizes = [array.nbytes for array in arrays]
+    x_values, w_values, x_scales, w_scales = [*sizes, 0, 0][:4]
+    values, scales = x_values + w_values, x_scales + w_scales
+    return {
+        "x_values": x_values,
+        "w_values": w_values,
+        "x_scales": x_scales,
+        "w_scales": w_scales,
+        "values": values,
+        "scales": scales,
+        "total": values + scales,
     }
 
 

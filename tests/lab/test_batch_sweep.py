@@ -86,17 +86,21 @@ def test_work_is_counted_in_flop_or_op_and_rescaling_apart(report: Any) -> None:
 
 
 def test_stored_bytes_are_those_of_the_policy(report: Any) -> None:
-    points = report["sweep"]["points"]
+    stored = {name: row["stored_bytes"] for name, row in report["sweep"]["points"].items()}
 
-    assert points["fp32-m2"]["stored_bytes"] == {"x": 4 * 2 * 32, "w": 4 * 32 * 16}
-    assert points["bf16-m2"]["stored_bytes"] == {"x": 2 * 2 * 32, "w": 2 * 32 * 16}
-    assert points["int8-m2"]["stored_bytes"] == {
-        "x": 2 * 32,
-        "w": 32 * 16,
+    assert (stored["fp32-m2"]["x_values"], stored["fp32-m2"]["w_values"]) == (256, 2048)
+    assert (stored["bf16-m2"]["x_values"], stored["bf16-m2"]["w_values"]) == (128, 1024)
+    assert stored["bf16-m2"]["scales"] == 0
+    assert stored["int8-m2"] == {
+        "x_values": 2 * 32,
+        "w_values": 32 * 16,
         "x_scales": 4 * 2,
         "w_scales": 4 * 16,
+        "values": 64 + 512,
+        "scales": 8 + 64,
+        "total": 64 + 512 + 8 + 64,
     }
-    assert points["int8-m2"]["output"]["bytes"] == 4 * 2 * 16
+    assert report["sweep"]["points"]["int8-m2"]["output"]["bytes"] == 4 * 2 * 16
 
 
 def test_streams_count_each_array_once(report: Any) -> None:
