@@ -51,6 +51,14 @@ def render(value: Printable, spelling: str, *, reason: str = "") -> str:
     return apply(value)
 
 
+def with_prefix(value: float, unit: str) -> str:
+    """Three digits with the decimal prefix that suits them: 41.0 GB/s, 8.40 GFLOP/s, 512 B/s."""
+    prefix = next((p for p in "PTGMk" if value >= float(parse_unit(p + unit).factor)), "")
+    amount = value / float(parse_unit(prefix + unit).factor)
+    digits = 2 if amount < 10 else 1 if amount < 100 else 0
+    return _quantity(value, prefix + unit, digits)
+
+
 def check_format(spelling: str) -> None:
     """Raise `UnknownFormat` unless `spelling` names a format with the arguments it takes."""
     _parse(spelling)
