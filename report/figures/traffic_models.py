@@ -37,7 +37,8 @@ def draw(run: SweepRun) -> Figure:
         title=_finding(study),
         reading=(
             "Each panel is one policy, and each line one way to count the bytes of a product as "
-            "its batch grows. Where lines lie apart, an intensity depends on which was meant."
+            "its batch grows. Where one covers another, the two agree; where they lie apart, an "
+            "intensity depends on which was meant."
         ),
         caption=f"{_tile(study)} {_compiler(study)} Nothing here was measured. "
         f"{run.scope.statement}",

@@ -7,6 +7,7 @@ from report.evidence import Evidence
 from report.numbers.precision import (
     OPERAND_BYTES,
     POLICIES,
+    REQUESTED,
     SCALE_BYTES,
     Policy,
     StoredBytes,
@@ -42,6 +43,7 @@ KERNELS: Mapping[str, int] = {"copy": 2, "scale": 2, "triad": 3}
 OUTPUT_BYTES = 4
 """An output element: FP32, or INT32 where a square of INT8 is left unscaled."""
 MAX_SAMPLES = 1_000_000
+USES = ("sweep", "matrix")
 DISPATCH = ("synchronous", "asynchronous")
 
 
@@ -61,6 +63,18 @@ class Request:
     seed: int
     dispatch: str
     """Whether a call returns at once or with its result ready. Every sample waits for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The arithmetic that a policy's program requests, by NumPy's and ml_dtypes' names."""
+
+    operand: str
+    accumulator: str
+    precision: str
+    """As JAX spells it; empty where it is left out."""
+    scaled: bool
+    """Whether the result is rescaled in FP32 by row and by column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +183,8 @@ class SweepRun:
     scope: Scope
     setting: Setting
     request: Request
+    asked: Mapping[str, Mapping[Policy, Asked]]
+    """What the sweep's products and the probe's squares request, under `sweep` and `matrix`."""
     caches: tuple[Cache, ...]
     """Data caches, the first level first; empty where they are not known."""
     caches_reason: str
@@ -224,6 +240,12 @@ def read_sweep(evidence: Evidence) -> SweepRun:
         scope=read_scope(report.within("scope")),
         setting=read_setting(environment),
         request=request,
+        asked={
+            use: {
+                policy: _asked(report.within("policies").within(use), policy) for policy in POLICIES
+            }
+            for use in USES
+        },
         caches=_caches(report),
         caches_reason="" if report.has("caches") else report.name("caches_reason"),
         floor=TimingFloor(
@@ -360,6 +382,19 @@ def _request(fields: Fields) -> Request:
         if not getattr(request, key):
             fields.fault(key, "0", "at least 1")
     return request
+
+
+def _asked(policies: Fields, policy: Policy) -> Asked:
+    fields = policies.within(policy)
+    operand, accumulator = REQUESTED[policy]
+    for key, expected in (("lhs", operand), ("rhs", operand), ("accumulator", accumulator)):
+        fields.agree(key, expected, f"what {policy} asks for")
+    return Asked(
+        operand=operand,
+        accumulator=accumulator,
+        precision=fields.optional_text("precision"),
+        scaled=fields.flag("scaled"),
+    )
 
 
 def _caches(report: Fields) -> tuple[Cache, ...]:
