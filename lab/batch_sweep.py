@@ -205,14 +205,17 @@ def sweep(request: Request, folder: RunFolder) -> Mapping[str, Any]:
                 "caches": known,
                 "caches_reason": unknown,
                 "inputs": {
-                    "sha256": hashlib.sha256(x.tobytes() + w.tobytes()).hexdigest(),
-                    "x_shape": list(x.shape),
-                    "w_shape": list(w.shape),
+                    "sweep": {
+                        "sha256": hashlib.sha256(x.tobytes() + w.tobytes()).hexdigest(),
+                        "x_shape": list(x.shape),
+                        "w_shape": list(w.shape),
+                    }
                 },
                 "order": order,
                 "timing_floor_s": {name: times[name].as_json() for name in floor},
                 "probe": {"machine": machine, "stream": stream, "matrix": matrix},
-                "sweep": {"machine": machine, "points": points},
+                "machine": machine,
+                "results": points,
             },
         )
         # Redacted before it tells what was redacted, so that its own fields are told as well.

@@ -228,7 +228,7 @@ def read_sweep(evidence: Evidence) -> SweepRun:
     )
     config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
     request = _request(report.within("request"))
-    probe, sweep, floor = map(report.within, ("probe", "sweep", "timing_floor_s"))
+    probe, floor = map(report.within, ("probe", "timing_floor_s"))
     rows = Rows(
         files={file.path: file.sha256 for file in record.files},
         samples=min(request.rounds * request.samples, MAX_SAMPLES),
@@ -265,7 +265,7 @@ def read_sweep(evidence: Evidence) -> SweepRun:
         ),
         points=tuple(
             rows.timed(
-                sweep.within("points"),
+                report.within("results"),
                 f"{policy}-m{m}",
                 policy,
                 (m, request.features, request.outputs),
@@ -275,7 +275,7 @@ def read_sweep(evidence: Evidence) -> SweepRun:
         ),
     )
     agree_with_setting(run.setting, report, environment)
-    _agree_on_machine(run, _machine(sweep.within("machine")), sweep)
+    _agree_on_machine(run, _machine(report.within("machine")), report)
     _agree_with_config(report, config)
     _nothing_else(run, report)
     if report.text("schema") != SCHEMA:
@@ -432,15 +432,15 @@ def _agree_on_bytes(timed: Timed, fields: Fields) -> None:
         fields.agree(key, size, "from the shape and the format")
 
 
-def _agree_on_machine(run: SweepRun, swept: Machine, sweep: Fields) -> None:
+def _agree_on_machine(run: SweepRun, swept: Machine, report: Fields) -> None:
     """Ceilings hold for the device they were measured on, so the points must be from there too."""
     if swept != run.machine:
-        sweep.fault(
+        report.fault(
             "machine", f"points from {swept}", f"{run.machine}, where the ceilings are from"
         )
     if run.machine != run.setting.machine:
         found = f"ceilings from {run.machine}"
-        sweep.fault("machine", found, f"{run.setting.machine}, as in environment.json")
+        report.fault("machine", found, f"{run.setting.machine}, as in environment.json")
 
 
 def _agree_with_config(report: Fields, config: Fields) -> None:
@@ -455,11 +455,11 @@ def _agree_with_config(report: Fields, config: Fields) -> None:
 
 def _nothing_else(run: SweepRun, report: Fields) -> None:
     """No row that was not asked for, and in each round every program once."""
-    probe, sweep = report.within("probe"), report.within("sweep")
+    probe = report.within("probe")
     known: Sequence[tuple[Fields, Sequence[str]]] = (
         (probe.within("stream"), [each.id for each in run.streams]),
         (probe.within("matrix"), [each.id for each in run.squares]),
-        (sweep.within("points"), [each.id for each in run.points]),
+        (report.within("results"), [each.id for each in run.points]),
         (report.within("timing_floor_s"), ["clock", "empty_call"]),
     )
     for fields, names in known:

@@ -41,18 +41,18 @@ def section(part: str, keys: Sequence[str]) -> str:
     if part:
         return {"config": "request"}.get(part, part)
     match list(keys):
-        case ["sweep", "points", point, "timing_s", *_]:
+        case ["results", point, "timing_s", *_]:
             return f"{point}-timing"
-        case ["sweep", "points", point, "stored_bytes" | "output", *_]:
+        case ["results", point, "stored_bytes" | "output", *_]:
             return f"{point}-bytes"
-        case ["sweep", "points", point, field, *_] if field.startswith("compiler_"):
+        case ["results", point, field, *_] if field.startswith("compiler_"):
             return f"{point}-bytes"
-        case ["sweep", "points", point, *_]:
+        case ["results", point, *_]:
             return point
         case ["probe", "stream" | "matrix", row, *_]:
             return row
-        case ["probe" | "timing_floor_s" | "caches" | "caches_reason", *_]:
+        case ["machine" | "probe" | "timing_floor_s" | "caches" | "caches_reason", *_]:
             return "ceilings"
-        case ["sweep", *_]:
+        case ["results"]:
             return "sweep"
     return "request"

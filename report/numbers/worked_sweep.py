@@ -67,6 +67,11 @@ class SweepStudy:
     def rows(self) -> tuple[Row, ...]:
         return tuple(row for curve in self.curves for row in curve.rows)
 
+    @property
+    def unsteadiest(self) -> Row:
+        """The point whose median lies farthest above its fastest call."""
+        return max(self.rows, key=_unsteadiness)
+
 
 def study_sweep(run: SweepRun) -> SweepStudy:
     """Place every point of a run under the run's own ceilings."""
@@ -97,14 +102,31 @@ def work_out_sweep(run: SweepRun, note: Workings) -> None:
     study = study_sweep(run)
     base = f"sweep/{run.name}"
     _ceilings(study, base, note)
+    worst = study.unsteadiest
+    times = f"{run.name}#/results/{worst.timed.id}/timing_s"
+    note.derive(
+        f"{base}/spread",
+        _unsteadiness(worst) or None,
+        r"\max_i \, \mathrm{median}(t_i) / \min t_i",
+        f"{times}/median",
+        f"{times}/minimum",
+        kind="measured",
+        reason="" if _unsteadiness(worst) else "every fastest call reads zero",
+    )
     for row in study.rows:
         _row(run, row, base, note)
 
 
+def _unsteadiness(row: Row) -> float:
+    """Median over fastest call; zero where the clock read zero, so that nothing follows."""
+    timing = row.timed.program.timing
+    return timing.median / timing.minimum if timing.minimum else 0.0
+
+
 def _per_doubling(before: Timed, after: Timed) -> float:
-    """By how much time grows for twice the rows, between two batches."""
-    times = after.program.timing.median / before.program.timing.median
-    return float(times ** (1 / log2(after.m / before.m)))
+    """By how much time grows for twice the rows; zero where the clock read zero before."""
+    first, then = (each.program.timing.median for each in (before, after))
+    return float((then / first) ** (1 / log2(after.m / before.m))) if first else 0.0
 
 
 def _ceilings(study: SweepStudy, base: str, note: Workings) -> None:
@@ -173,7 +195,7 @@ def _ceilings(study: SweepStudy, base: str, note: Workings) -> None:
 
 def _row(run: SweepRun, row: Row, base: str, note: Workings) -> None:
     timed, placed, traffic = row.timed, row.placed, row.traffic
-    here, recorded, work = f"{base}/{timed.id}", f"{run.name}#/sweep/points/{timed.id}", timed.work
+    here, recorded, work = f"{base}/{timed.id}", f"{run.name}#/results/{timed.id}", timed.work
     moved = note.derive(
         f"{here}/minimum_bytes",
         traffic.minimum,

@@ -136,6 +136,7 @@ def printed(study: SweepStudy) -> list[Timed]:
 def in_words(study: SweepStudy) -> Iterator[str]:
     """What the numbers say, policy by policy, in sentences with their values."""
     yield _floor(study)
+    yield _spread(study)
     for curve in study.curves:
         name = curve.policy.upper()
         yield f"**{name}.** {' '.join(_curve(study, curve))}"
@@ -152,6 +153,17 @@ def _floor(study: SweepStudy) -> str:
     return (
         f"**The floor.** A rate is claimed only from a call of at least {FLOOR_TIMES} empty calls, "
         f"{{value}}`{claim}; seconds(1)` here. {rest}"
+    )
+
+
+def _spread(study: SweepStudy) -> str:
+    """How far medians lie above what the same call took at its fastest."""
+    spread = f"study#/sweep/{study.run.name}/spread"
+    return (
+        "**Medians.** Rates and bends are read from medians. The median of "
+        f"{code(study.unsteadiest.timed.id)} is {{value}}`{spread}; ratio(2)` times its fastest "
+        "call, and no point’s lies farther above. Ceilings are fastest calls, so a machine with "
+        "other work to do shows lower shares."
     )
 
 
@@ -211,7 +223,7 @@ def _reversals(run: SweepRun, curve: Curve) -> Iterator[str]:
         )
         mine, other = before.timed.converted_weights, after.timed.converted_weights
         if mine and not other:
-            kept = f"{run.name}#/sweep/points/{before.timed.id}/kept"
+            kept = f"{run.name}#/results/{before.timed.id}/kept"
             count = f"{kept}/converts/{before.timed.converts.index(mine)}/elements"
             said += (
                 f" Its optimized HLO first converts all {{value}}`{count}; integer` weights from "

@@ -42,7 +42,7 @@ def report(folder: Path) -> Any:
 def test_every_program_is_recorded_with_its_text_and_all_its_samples(
     folder: Path, report: Any
 ) -> None:
-    probe, points = report["probe"], report["sweep"]["points"]
+    probe, points = report["probe"], report["results"]
     rows = probe["stream"] | probe["matrix"] | points
 
     assert list(points) == sorted(POINTS)
@@ -69,12 +69,12 @@ def test_each_round_visits_every_program_in_an_order_of_its_own(report: Any) -> 
     first, second = report["order"]
     everything = {"clock", "empty_call", *report["probe"]["stream"], *report["probe"]["matrix"]}
 
-    assert set(first) == set(second) == everything | set(report["sweep"]["points"])
+    assert set(first) == set(second) == everything | set(report["results"])
     assert first != second
 
 
 def test_work_is_counted_in_flop_or_op_and_rescaling_apart(report: Any) -> None:
-    points = report["sweep"]["points"]
+    points = report["results"]
 
     assert points["bf16-m8"]["work"] == "FLOP"
     assert points["bf16-m8"]["operations"] == 2 * 8 * 32 * 16
@@ -86,7 +86,7 @@ def test_work_is_counted_in_flop_or_op_and_rescaling_apart(report: Any) -> None:
 
 
 def test_stored_bytes_are_those_of_the_policy(report: Any) -> None:
-    stored = {name: row["stored_bytes"] for name, row in report["sweep"]["points"].items()}
+    stored = {name: row["stored_bytes"] for name, row in report["results"].items()}
 
     assert (stored["fp32-m2"]["x_values"], stored["fp32-m2"]["w_values"]) == (256, 2048)
     assert (stored["bf16-m2"]["x_values"], stored["bf16-m2"]["w_values"]) == (128, 1024)
@@ -100,7 +100,7 @@ def test_stored_bytes_are_those_of_the_policy(report: Any) -> None:
         "scales": 8 + 64,
         "total": 64 + 512 + 8 + 64,
     }
-    assert report["sweep"]["points"]["int8-m2"]["output"]["bytes"] == 4 * 2 * 16
+    assert report["results"]["int8-m2"]["output"]["bytes"] == 4 * 2 * 16
 
 
 def test_streams_count_each_array_once(report: Any) -> None:
@@ -134,7 +134,7 @@ def test_ceilings_and_points_name_the_machine_of_the_environment(folder: Path, r
         "cpu_model": environment["cpu"]["model"],
     }
 
-    assert report["probe"]["machine"] == report["sweep"]["machine"] == machine
+    assert report["probe"]["machine"] == report["machine"] == machine
 
 
 def test_the_manifest_covers_every_file_and_the_sources_are_copies(
@@ -278,7 +278,7 @@ def test_a_stream_that_does_nothing_any_more_is_refused() -> None:
 
 
 def test_a_conversion_of_the_whole_weight_is_recorded(report: Any) -> None:
-    kept = report["sweep"]["points"]["bf16-m1"]["kept"]
+    kept = report["results"]["bf16-m1"]["kept"]
 
     assert kept["level"] == "optimized-hlo"
     assert kept["operations"] == 2 * 32 * 16

@@ -1,6 +1,8 @@
 """Sweeps: intensities as the lesson has them, rates only where they may be claimed, no foreign
 ceilings, and every point left where it was measured."""
 
+from dataclasses import replace
+
 import pytest
 
 from report.errors import EvidenceMismatch
@@ -24,6 +26,7 @@ from tests.report.sweep_ground import (
     elsewhere,
     sweep,
     timed,
+    timing,
 )
 
 SECOND = {1: 1.0, 64: 2.0}
@@ -193,7 +196,7 @@ def test_a_record_with_foreign_ceilings_is_refused_with_both_named(key):
     with pytest.raises(EvidenceMismatch) as caught:
         read_run(edited("sweep-cpu", {f"/probe/machine/{key}": "something else"}))
 
-    fault = next(f for f in caught.value.faults if f.where.endswith("sweep/machine"))
+    fault = next(f for f in caught.value.faults if f.where.endswith("report.json/machine"))
     assert "something else" in f"{fault.found} {fault.expected}"
     assert "points from" in fault.found
     assert "ceilings are from" in fault.expected
@@ -213,6 +216,8 @@ def bend_of(*seconds):
         ((1, 4, 4, 8, 16), 4),
         ((1, 2, 4, 8, 9), None),
         ((1,), None),
+        ((0, 0, 0), None),
+        ((0, 1, 2), 2),
     ],
 )
 def test_a_curve_bends_where_time_begins_to_grow_for_good(seconds, bend):
@@ -289,6 +294,19 @@ def test_an_unclaimed_rate_is_missing_with_its_reason():
     assert value.reason == "below the floor: no rate claimed"
 
 
+def test_the_spread_is_that_of_the_point_whose_median_lies_farthest_above_its_fastest_call():
+    run = sweep(alike(SECOND))
+    unsteady = replace(
+        run.points[3], program=replace(run.points[3].program, timing=timing(1, 3, 9))
+    )
+    run = replace(run, points=(*run.points[:3], unsteady, *run.points[4:]))
+    note = Workings()
+    work_out_sweep(run, note)
+
+    assert study_sweep(run).unsteadiest.timed is unsteady
+    assert note.values["study#/sweep/known/spread"].number == 3
+
+
 def test_all_that_is_worked_out_names_inputs_that_exist():
     values = study().values
     mine = [v for v in values.derived if v.pointer.startswith("study#/sweep/sweep-cpu/")]
@@ -302,17 +320,17 @@ def test_all_that_is_worked_out_names_inputs_that_exist():
 @pytest.mark.parametrize(
     ("pointer", "value", "told"),
     [
-        ("/sweep/points/fp32-m1/operations", 1, "2097152"),
-        ("/sweep/points/int8-m1/work", "FLOP", "'OP'"),
-        ("/sweep/points/bf16-m2/stored_bytes/w_values", 1, "2097152"),
-        ("/sweep/points/bf16-m2/shape", [2, 1024, 1], "as requested"),
-        ("/sweep/points/bf16-m2/timing_s/median", 5.0, "the median of the samples"),
-        ("/sweep/points/bf16-m2/timing_s/samples", [1.0], "as many as were asked for"),
-        ("/sweep/points/bf16-m2/program/hlo_sha256", "0" * 64, "a file of this run"),
-        ("/sweep/points/bf16-m2/kept/level", "measured-on-device", "'optimized-hlo'"),
-        ("/sweep/points/bf16-m2/compiler_accessed_bytes", None, "a name on one line"),
-        ("/sweep/points/bf16-m3", {}, "only "),
-        ("/sweep/points/bf16-m2", None, "an object"),
+        ("/results/fp32-m1/operations", 1, "2097152"),
+        ("/results/int8-m1/work", "FLOP", "'OP'"),
+        ("/results/bf16-m2/stored_bytes/w_values", 1, "2097152"),
+        ("/results/bf16-m2/shape", [2, 1024, 1], "as requested"),
+        ("/results/bf16-m2/timing_s/median", 5.0, "the median of the samples"),
+        ("/results/bf16-m2/timing_s/samples", [1.0], "as many as were asked for"),
+        ("/results/bf16-m2/program/hlo_sha256", "0" * 64, "a file of this run"),
+        ("/results/bf16-m2/kept/level", "measured-on-device", "'optimized-hlo'"),
+        ("/results/bf16-m2/compiler_accessed_bytes", None, "a name on one line"),
+        ("/results/bf16-m3", {}, "only "),
+        ("/results/bf16-m2", None, "an object"),
         ("/probe/stream/triad-256kib/moved_bytes", 1, "each array once"),
         ("/probe/stream/triad-256kib/arrays", 2, "reads and writes"),
         ("/probe/matrix/int8-square-128/operations", 1, "2mkn"),
@@ -353,15 +371,15 @@ def test_the_recorded_run_reads_as_a_sweep_of_every_policy():
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("sweep/points/int8-m1/operations", ("computed", "OP", "int8-m1")),
-        ("sweep/points/fp32-m1/operations", ("computed", "FLOP", "fp32-m1")),
-        ("sweep/points/int8-m1/rescale_flop", ("computed", "FLOP", "int8-m1")),
-        ("sweep/points/int8-m1/timing_s/median", ("measured", "s", "int8-m1-timing")),
-        ("sweep/points/int8-m1/timing_s/warm_up_calls/0", ("measured", "", "int8-m1-timing")),
-        ("sweep/points/int8-m1/stored_bytes/total", ("computed", "B", "int8-m1-bytes")),
-        ("sweep/points/int8-m1/compiler_accessed_bytes", ("estimated", "B", "int8-m1-bytes")),
-        ("sweep/points/int8-m1/compiler_memory_bytes/peak", ("estimated", "B", "int8-m1-bytes")),
-        ("sweep/points/int8-m1/relative_l2_error", ("measured", "", "int8-m1")),
+        ("results/int8-m1/operations", ("computed", "OP", "int8-m1")),
+        ("results/fp32-m1/operations", ("computed", "FLOP", "fp32-m1")),
+        ("results/int8-m1/rescale_flop", ("computed", "FLOP", "int8-m1")),
+        ("results/int8-m1/timing_s/median", ("measured", "s", "int8-m1-timing")),
+        ("results/int8-m1/timing_s/warm_up_calls/0", ("measured", "", "int8-m1-timing")),
+        ("results/int8-m1/stored_bytes/total", ("computed", "B", "int8-m1-bytes")),
+        ("results/int8-m1/compiler_accessed_bytes", ("estimated", "B", "int8-m1-bytes")),
+        ("results/int8-m1/compiler_memory_bytes/peak", ("estimated", "B", "int8-m1-bytes")),
+        ("results/int8-m1/relative_l2_error", ("measured", "", "int8-m1")),
         ("probe/stream/copy-256kib/moved_bytes", ("computed", "B", "copy-256kib")),
         ("probe/stream/copy-256kib/timing_s/minimum", ("measured", "s", "copy-256kib")),
         ("probe/matrix/int8-square-128/operations", ("computed", "OP", "int8-square-128")),

@@ -35,6 +35,7 @@ RUNS = {
     "unknown caches": sweep(alike(CLAIMED), caches=()),
     "no memory": sweep(alike(CLAIMED), arrays_kib=(1024,)),
     "one batch": sweep(alike({1: 1e-3})),
+    "a clock that stood still": sweep(alike({1: 0.0, 2: 0.0})),
 }
 
 
@@ -142,6 +143,7 @@ def words(name):
         ("claimed", "From m = 64 on, each doubling of the rows takes at least 1.5 times as long"),
         ("one batch", "At no batch of the sweep does time begin to grow with the rows for good."),
         ("claimed", "the matrix rate takes over from the bytes at m = 64"),
+        ("claimed", "The median of `fp32-m1` is {value}`study#/sweep/known/spread; ratio(2)`"),
         ("no ceilings", "By its ceilings no batch leaves the slope."),
         ("reversed", "m = 1 takes longer than m = 2: its fastest call is slower"),
         ("reversed", "weights from bf16 to f32; that of m = 2 does not."),

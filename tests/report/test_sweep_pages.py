@@ -58,11 +58,11 @@ def test_a_site_without_the_figures_sets_the_page_all_the_same(parts):
 @pytest.mark.parametrize(
     "path",
     [
-        "sweep/points/bf16-m1/operations",
-        "sweep/points/bf16-m1/timing_s/median",
-        "sweep/points/bf16-m1/compiler_accessed_bytes",
-        "sweep/points/int8-m512/stored_bytes/total",
-        "sweep/points/int8-m512/kept/converts/0/elements",
+        "results/bf16-m1/operations",
+        "results/bf16-m1/timing_s/median",
+        "results/bf16-m1/compiler_accessed_bytes",
+        "results/int8-m512/stored_bytes/total",
+        "results/int8-m512/kept/converts/0/elements",
         "probe/stream/triad-262144kib/timing_s/minimum",
         "probe/matrix/bf16-square-1024/operations",
         "probe/machine/cpu_model",
@@ -70,7 +70,7 @@ def test_a_site_without_the_figures_sets_the_page_all_the_same(parts):
         "timing_floor_s/empty_call/median",
         "request/rounds",
         "order/0",
-        "inputs/sha256",
+        "inputs/sweep/sha256",
     ],
 )
 def test_a_value_s_place_is_on_the_page(path, parts, page):
