@@ -101,10 +101,12 @@ def _tile(study: SweepStudy) -> str:
     }
     if not found:
         return f"No tiled count: {study.rows[0].traffic.tiled_reason}."
-    sides = ", ".join(
-        f"{tile.side} × {tile.side} in {policy.upper()}" for policy, tile in found.items()
-    )
     tile = next(iter(found.values()))
+    sides = ", ".join(
+        f"{each.side} × {each.side} in {policy.upper()}" for policy, each in found.items()
+    )
+    if len({each.side for each in found.values()}) == 1:
+        sides = f"{tile.side} × {tile.side} in every policy"
     return (
         f"Tiled is our own model, after [Lam, Rothberg and Wolf]"
         f"(https://doi.org/10.1145/106972.106981): square tiles ({sides}) of both operands and "

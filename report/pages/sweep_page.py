@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from report.evidence import Evidence
 from report.exhibit import code, literal
-from report.notation import prefixed
+from report.notation import NBSP, prefixed
 from report.numbers.placing import FLOOR_TIMES
 from report.numbers.sweep import SweepRun, Timed
 from report.numbers.worked_sweep import SLOWER, Curve, Row, SweepStudy, study_sweep
@@ -172,12 +172,9 @@ def _curve(study: SweepStudy, curve: Curve) -> Iterator[str]:
     if claimed:
         first, last = claimed[0], claimed[-1]
         if first is last:
-            yield f"One batch claims a rate, m = {first.timed.m}: {_rate(study, first)}."
+            yield f"One batch claims a rate, {_m(first)}: {_rate(study, first)}."
         else:
-            yield (
-                f"{_rate(study, first)} at m = {first.timed.m} and {_rate(study, last)} at "
-                f"m = {last.timed.m}."
-            )
+            yield (f"{_rate(study, first)} at {_m(first)} and {_rate(study, last)} at {_m(last)}.")
     else:
         yield "No batch claims a rate."
     yield _bend(curve)
@@ -199,7 +196,7 @@ def _bend(curve: Curve) -> str:
     if bend is curve.rows[0]:
         return "Time grows with the rows from the first batch on."
     return (
-        f"From m = {bend.timed.m} on, each doubling of the rows takes at least {SLOWER} times as "
+        f"From {_m(bend)} on, each doubling of the rows takes at least {SLOWER} times as "
         "long; the one before it takes less."
     )
 
@@ -211,15 +208,15 @@ def _ridge(curve: Curve) -> str:
         return "By its ceilings no batch leaves the slope."
     if ridge is curve.rows[0]:
         return "By its ceilings the matrix rate bounds every batch."
-    return f"By its ceilings the matrix rate takes over from the bytes at m = {ridge.timed.m}."
+    return f"By its ceilings the matrix rate takes over from the bytes at {_m(ridge)}."
 
 
 def _reversals(run: SweepRun, curve: Curve) -> Iterator[str]:
     """A smaller batch that takes longer, and what its compiled program does for it."""
     for before, after in curve.reversals:
         said = (
-            f"m = {before.timed.m} takes longer than m = {after.timed.m}: its fastest call is "
-            "slower than the median there."
+            f"The product at {_m(before)} takes longer than that at {_m(after)}: its fastest call "
+            "is slower than the median there."
         )
         mine, other = before.timed.converted_weights, after.timed.converted_weights
         if mine and not other:
@@ -227,7 +224,7 @@ def _reversals(run: SweepRun, curve: Curve) -> Iterator[str]:
             count = f"{kept}/converts/{before.timed.converts.index(mine)}/elements"
             said += (
                 f" Its optimized HLO first converts all {{value}}`{count}; integer` weights from "
-                f"{literal(mine.source)} to {literal(mine.target)}; that of m = {after.timed.m} "
+                f"{literal(mine.source)} to {literal(mine.target)}; that at {_m(after)} "
                 "does not."
             )
         else:
@@ -259,4 +256,9 @@ def _last_cache(run: SweepRun) -> str:
 
 
 def _batches(rows: Sequence[Row]) -> str:
-    return ", ".join(f"m = {row.timed.m}" for row in rows)
+    return ", ".join(map(_m, rows))
+
+
+def _m(row: Row) -> str:
+    """Which batch, on one line."""
+    return f"m{NBSP}={NBSP}{row.timed.m}"

@@ -125,7 +125,7 @@ def test_the_tiled_model_says_whose_it_is_and_in_which_memory():
     caption = traffic_models.draw(RUNS["claimed"]).caption
 
     assert "our own model, after [Lam, Rothberg and Wolf]" in caption
-    assert "256 × 256 in FP32" in caption
+    assert "256 × 256 in every policy" in caption
     assert "1,048,576 bytes of a level 2 cache" in caption
 
 
@@ -145,8 +145,11 @@ def words(name):
         ("claimed", "the matrix rate takes over from the bytes at m = 64"),
         ("claimed", "The median of `fp32-m1` is {value}`study#/sweep/known/spread; ratio(2)`"),
         ("no ceilings", "By its ceilings no batch leaves the slope."),
-        ("reversed", "m = 1 takes longer than m = 2: its fastest call is slower"),
-        ("reversed", "weights from bf16 to f32; that of m = 2 does not."),
+        (
+            "reversed",
+            "The product at m = 1 takes longer than that at m = 2: its fastest call is slower",
+        ),
+        ("reversed", "weights from bf16 to f32; that at m = 2 does not."),
         ("reversed", "The two texts convert the same, so they do not say why."),
         ("over", "Above every ceiling of the probe: m = 512."),
     ],
@@ -157,7 +160,7 @@ def test_the_words_follow_the_numbers(name, said):
 
 def test_points_above_the_memory_slope_are_explained_by_the_cache():
     run = sweep(alike({1: 1e-4, 512: 1.0}))
-    said = " ".join(in_words(study_sweep(run)))
+    said = text(" ".join(in_words(study_sweep(run))))
 
     assert "Above the memory slope: m = 1." in said
     assert "{value}`known#/caches/2/bytes; bytes`, so it need not come from memory" in said
@@ -196,6 +199,12 @@ def test_caches_that_are_not_known_are_said_to_be():
 
     assert made["known-caches"].rows[0][1].text == "this system does not tell its caches"
     assert made["known-traffic"].rows[0][3].text == "not known"
+
+
+def test_tiles_that_differ_by_policy_are_each_named():
+    run = sweep(alike({1: 1.0}), caches=(Cache(level=2, bytes=8 * 64**2, cores=1),))
+
+    assert "32 × 32 in FP32, 64 × 64 in BF16, 64 × 64 in INT8" in traffic_models.draw(run).caption
 
 
 def test_what_fits_in_no_cache_has_no_tile():
