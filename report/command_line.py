@@ -23,6 +23,11 @@ LABS = {
     "precision_profile": {
         name: f"--{name}" for name in ("platform", "batch", "features", "outputs", "steps", "trace")
     },
+    "batch_sweep": {
+        **{name: f"--{name}" for name in ("platform", "batches", "features", "outputs")},
+        **{"arrays_kib": "--arrays-kib", "squares": "--squares"},
+        **{name: f"--{name}" for name in ("rounds", "samples")},
+    },
     "preflight": {
         "targets": "--targets",
         "program": "--program",

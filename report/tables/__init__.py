@@ -7,7 +7,8 @@ from report.exhibit import Table
 from report.numbers.lowering import Preflight
 from report.numbers.replay import Replay
 from report.numbers.study import Study
-from report.tables import compiled, compiled_record, reference, replay
+from report.numbers.sweep import SweepRun
+from report.tables import compiled, compiled_record, reference, replay, sweep
 
 
 def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
@@ -18,4 +19,6 @@ def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
     tables += replay.short_tables(study)
     for replayed in study.of(Replay).values():
         tables += replay.tables(replayed)
+    for swept in study.of(SweepRun).values():
+        tables += sweep.tables(swept, study.runs)
     return {table.name: table for table in tables}
