@@ -23,6 +23,16 @@ LABS = {
     "precision_profile": {
         name: f"--{name}" for name in ("platform", "batch", "features", "outputs", "steps", "trace")
     },
+    "timing_study": {
+        **{
+            name: f"--{name}"
+            for name in ("platform", "batch", "features", "outputs", "processes", "steps")
+        },
+        "dispatch": "--dispatch",
+        "order_seed": "--order-seed",
+        "accuracy": "--accuracy",
+        "limit_s": "--limit",
+    },
     "preflight": {
         "targets": "--targets",
         "program": "--program",

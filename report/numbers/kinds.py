@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 
 from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
-from report.numbers import lowering, precision
+from report.numbers import lowering, precision, timing
 from report.numbers.lowering import Preflight, read_preflight
 from report.numbers.precision import PrecisionRun, read_precision
 from report.numbers.run import Run
+from report.numbers.timing import TimingRun, read_timing
 from report.numbers.worked_lowering import work_out_lowering
 from report.numbers.worked_precision import work_out_precision
+from report.numbers.worked_timing import work_out_timing
 from report.numbers.workings import Workings
 
 R = TypeVar("R", bound=Run)
@@ -49,6 +51,9 @@ KINDS: Mapping[str, Kind] = {
         work_out=work_out_lowering,
         featured="preflight-tpu",
         complete=lambda run: run.complete,
+    ),
+    timing.SCHEMA: Kind(
+        run=TimingRun, read=read_timing, work_out=work_out_timing, featured="timing-cpu"
     ),
 }
 """By the schema of report.json."""

@@ -17,7 +17,7 @@ class Workings:
     def derive(
         self,
         path: str,
-        number: int | float | Fraction | Quantity | None,
+        number: int | float | Fraction | Quantity | str | None,
         formula: str,
         *inputs: str,
         unit: str = "",
