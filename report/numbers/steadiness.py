@@ -44,6 +44,13 @@ class Trend:
         return drift_limit(self.values)
 
     @property
+    def told(self) -> str:
+        """S with its limit, such as `S = −17, limit 23`."""
+        sign = "−" if self.s < 0 else "+" if self.s else ""
+        against = "too few for a limit" if self.limit is None else f"limit {self.limit}"
+        return f"S = {sign}{abs(self.s)}, {against}"
+
+    @property
     def steadiness(self) -> Steadiness:
         if self.limit is None:
             return Steadiness.FEW

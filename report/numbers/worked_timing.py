@@ -11,9 +11,7 @@ from report.numbers.precision import POLICIES, Policy
 from report.numbers.timing import CLOCK, EMPTY, FLOORS_ABOVE, TWINS, TimingRun
 from report.numbers.workings import Workings
 
-UNDER_FLOORS = (
-    f"the call takes less than {FLOORS_ABOVE} times the dispatch floor, so it times the dispatch"
-)
+UNDER_FLOORS = f"under {FLOORS_ABOVE} times the dispatch floor a rate would be that of the call"
 UNSEEN = "the clock saw no time pass"
 
 

@@ -7,13 +7,16 @@ from report.evidence import Evidence
 from report.numbers.lowering import Preflight
 from report.numbers.precision import PrecisionRun
 from report.numbers.run import Run
+from report.numbers.timing import TimingRun
 from report.pages.compiled_page import set_compiled
 from report.pages.press import Press
 from report.pages.record_page import set_record
+from report.pages.timing_page import set_timing
 
 Setter = Callable[[Press, Evidence, Any, Sequence[tuple[str, str, str, str]]], None]
 
 SETTERS: Mapping[type[Run], Setter] = {
     PrecisionRun: set_record,
     Preflight: set_compiled,
+    TimingRun: set_timing,
 }

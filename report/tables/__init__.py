@@ -6,7 +6,8 @@ from report.content import Content
 from report.exhibit import Table
 from report.numbers.lowering import Preflight
 from report.numbers.study import Study
-from report.tables import compiled, compiled_record, reference
+from report.numbers.timing import TimingRun
+from report.tables import compiled, compiled_record, reference, timing
 
 
 def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
@@ -14,4 +15,6 @@ def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
     tables = [*reference.tables(study, content), *compiled.tables(study, content)]
     for run in study.of(Preflight).values():
         tables += compiled_record.tables(run)
+    for timed in study.of(TimingRun).values():
+        tables += timing.tables(timed)
     return {table.name: table for table in tables}

@@ -76,8 +76,8 @@ def measure(asked: Mapping[str, Any], tell: Callable[[str], None]) -> dict[str, 
     calls |= floor_calls(device)
     orders = draw_orders(tuple(calls), asked["order_seed"], asked["process"])
     tell("warm up")
-    groups = [[f"{policy}-{twin}" for twin in TWINS] for policy in POLICIES]
-    warm_calls, warm_trends = warm_up(calls, orders, groups)
+    watched = [f"{policy}-first" for policy in POLICIES]
+    warm_calls, warm_trends = warm_up(calls, orders, watched)
     tell(f"take {request.steps:,} samples of each, after {warm_calls:,} warm calls")
     samples = take(calls, orders, request.steps)
     return {

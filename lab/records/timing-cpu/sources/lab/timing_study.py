@@ -274,21 +274,20 @@ def print_results(processes: Mapping[str, Any]) -> list[str]:
     print(f"{'':<14}" + "".join(f"{f'process {number}':>14}" for number in processes) + "   trend")
     for name in (*POLICIES, EMPTY, CLOCK):
         series = [f"{name}-{twin}" for twin in TWINS] if name in POLICIES else [name]
-        trends = []
         for each in series:
             samples = [process["samples_ns"][each] for process in processes.values()]
             medians = "".join(f"{statistics.median(taken) / 1e3:>11.2f} us" for taken in samples)
-            trends += [trend(taken) for taken in samples]
-            print(f"{each:<14}{medians}   {' '.join(map(str, trends[-len(samples) :]))}")
-        if name in POLICIES and (drifts(trends) or not all(settled(name, processes))):
+            print(f"{each:<14}{medians}   {' '.join(str(trend(taken)) for taken in samples)}")
+        if name in POLICIES and not steady(f"{name}-first", processes):
             drifting.append(name)
     return drifting
 
 
-def settled(policy: str, processes: Mapping[str, Any]) -> list[bool]:
-    """For each process, whether this program no longer drifted when its warm-up ended."""
-    trends = [process["warm_up"]["trends"] for process in processes.values()]
-    return [not drifts([each[f"{policy}-{twin}"] for twin in TWINS]) for each in trends]
+def steady(series: str, processes: Mapping[str, Any]) -> bool:
+    """Whether a program drifted neither at the end of a warm-up nor while it was sampled."""
+    warm = [process["warm_up"]["trends"][series] for process in processes.values()]
+    sampled = [trend(process["samples_ns"][series]) for process in processes.values()]
+    return not any(drifts([each]) for each in warm) and not drifts(sampled)
 
 
 def sha256_of(text: str) -> str:

@@ -36,9 +36,9 @@ def draw_orders(names: Sequence[str], seed: int, process: int) -> list[list[str]
 
 
 def warm_up(
-    calls: Mapping[str, Call], orders: Sequence[Sequence[str]], groups: Sequence[Sequence[str]]
+    calls: Mapping[str, Call], orders: Sequence[Sequence[str]], watched: Sequence[str]
 ) -> tuple[int, dict[str, int]]:
-    """Call each call, and again while a whole group still drifts, up to the cap.
+    """Call each, and again while one of those `watched` still drifts, up to the cap.
 
     Returns the calls made of each, and the trend of the last stretch (see `steady.trend`).
     """
@@ -46,7 +46,7 @@ def warm_up(
     while True:
         made += LEAD_CALLS + WARM_UP_CALLS
         trends = {name: trend(taken) for name, taken in take(calls, orders, WARM_UP_CALLS).items()}
-        settled = not any(drifts([trends[name] for name in group]) for group in groups)
+        settled = not any(drifts([trends[name]]) for name in watched)
         if settled or made >= WARM_UP_CAP:
             return made, trends
 
