@@ -103,10 +103,13 @@ def aa_band(*programs: Timed) -> Interval:
     """The 5th to 95th percentile of twin ratios, and no less than a step of the timer.
 
     Either twin could have come first, so each ratio counts with its inverse: the band is even.
+    Of several programs the widest band holds for all.
     """
-    ratios = [r for each in programs for x in each.twin_ratios for r in (x, 1 / x)] or [1.0]
-    steps = [each.resolution_s / min(each.medians_s) for each in programs if all(each.medians_s)]
-    widest = max(percentile(ratios, 0.95), 1 + max(steps, default=0.0))
+    widest = 1.0
+    for each in programs:
+        ratios = [ratio for twin in each.twin_ratios for ratio in (twin, 1 / twin)]
+        step = each.resolution_s / min(each.medians_s) if all(each.medians_s) else 0.0
+        widest = max(widest, percentile(ratios or [1.0], 0.95), 1 + step)
     return Interval(low=1 / widest, high=widest)
 
 
