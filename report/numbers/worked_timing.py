@@ -66,13 +66,19 @@ def work_out_timing(run: TimingRun, note: Workings) -> None:
 
 
 def claim(seconds: float, resolution_s: float) -> str:
-    """A time with no more digits than can be claimed: 9.87 µs ± 0.2 µs prints 9.9 µs."""
+    """A time with no more digits than can be claimed: 9.87 µs to 0.2 µs prints 9.9 µs."""
     if not seconds:
         return render(seconds, "seconds(0)")
-    unit = 3 * (math.floor(math.log10(seconds)) // 3)
-    place = math.floor(math.log10(resolution_s)) if resolution_s else unit - 9
+    unit, place = (_power(seconds) // 3 * 3, _power(resolution_s))
     rounded = float(Decimal(repr(seconds)).quantize(Decimal(1).scaleb(place)))
+    if not rounded:
+        return f"under {claim(resolution_s, resolution_s)}"
     return render(rounded, f"seconds({min(max(unit - place, 0), 9)})")
+
+
+def _power(seconds: float) -> int:
+    """The power of ten of the first digit: -6 for 9.87 µs."""
+    return math.floor(math.log10(seconds))
 
 
 def samples_of(run: TimingRun, *series: str) -> list[str]:
