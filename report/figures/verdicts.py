@@ -43,13 +43,14 @@ def draw(run: TimingRun) -> Figure:
 
 
 def _finding(rows: Sequence[Row]) -> str:
-    told = [row for row in rows if row[2].verdict.ranks]
-    if not told:
-        kinds = list(dict.fromkeys(found.verdict.value for _, _, found in rows))
-        return f"No pair of programs is told apart: {'; '.join(kinds)}."
-    count = "Each pair" if len(told) == len(rows) else f"{len(told)} of {len(rows)} pairs"
-    verb = "differs" if len(told) in {1, len(rows)} else "differ"
-    return f"{count} {verb} by more than a program differs from its own twin, on this device."
+    told = sum(found.verdict.ranks for _, _, found in rows)
+    if told:
+        verb = "differs" if told == 1 else "differ"
+        return (
+            f"{told} of {len(rows)} pairs of programs {verb} by more than twins do, on this device."
+        )
+    kinds = dict.fromkeys(found.verdict.value for _, _, found in rows)
+    return f"0 of {len(rows)} pairs of programs are told apart: {'; '.join(kinds)}."
 
 
 def _sentence(row: Row) -> str:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from statistics import median
 
+from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
 from report.numbers.distinction import Distinction, Interval, Timed, aa_band, bootstrap, tell_apart
-from report.numbers.precision import OPERAND_BYTES, POLICIES, Policy
+from report.numbers.precision import OPERAND_BYTES, POLICIES, Policy, PrecisionRun
 from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
+    Run,
     Scope,
     Setting,
     agree_with_setting,
@@ -286,6 +288,28 @@ def read_timing(evidence: Evidence) -> TimingRun:
         environment.within("flags").agree(flag, request.dispatch == "async", "as was asked for")
     report.finish(record.name, lab=LAB)
     return run
+
+
+def agree_on_programs(runs: Mapping[str, Run]) -> None:
+    """Refuse a timing run whose accuracy record, where it is here, holds another program."""
+    faults = [
+        Fault(
+            where=f"{run.name}/report.json/programs/{policy}/program/hlo_sha256",
+            found=program.hlo.sha256,
+            expected=f"{recorded.result('balanced', policy).hlo.sha256}, as in {recorded.name}",
+        )
+        for run in runs.values()
+        if isinstance(run, TimingRun)
+        and isinstance(recorded := runs.get(run.accuracy), PrecisionRun)
+        for policy, program in run.programs.items()
+        if program.hlo.sha256 != recorded.result("balanced", policy).hlo.sha256
+    ]
+    if faults:
+        raise EvidenceMismatch(
+            "A time and its error must be of one program:",
+            faults,
+            hint=f"Measure both again, the errors first; then: python build.py run {LAB}",
+        )
 
 
 def _request(fields: Fields) -> Request:

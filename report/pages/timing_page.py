@@ -101,6 +101,7 @@ def set_timing(
         tables=tables,
         floors=FLOORS_ABOVE,
         accuracy=run.accuracy,
+        accuracy_page=f"{run.accuracy}.html" if run.accuracy in press.evidence else None,
         spread=render(
             max(run.interval_s(f"{policy}-first").spread for policy in POLICIES), "percent(1)"
         ),

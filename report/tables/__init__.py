@@ -16,5 +16,5 @@ def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
     for run in study.of(Preflight).values():
         tables += compiled_record.tables(run)
     for timed in study.of(TimingRun).values():
-        tables += timing.tables(timed)
+        tables += timing.tables(timed, study.values)
     return {table.name: table for table in tables}

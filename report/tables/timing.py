@@ -1,6 +1,6 @@
 """All tables of one timing record's page: programs, verdicts, processes, floor and series."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from report.exhibit import Cell, Column, Table, literal
 from report.notation import render
@@ -8,32 +8,33 @@ from report.numbers.distinction import Interval
 from report.numbers.precision import POLICIES, Policy
 from report.numbers.steadiness import outliers_of
 from report.numbers.timing import CLOCK, EMPTY, SERIES, Process, TimingRun
+from report.numbers.values import Value
 from report.numbers.worked_timing import UNDER_FLOORS, UNSEEN, claim
 
 
-def tables(run: TimingRun) -> Iterator[Table]:
+def tables(run: TimingRun, values: Mapping[str, Value]) -> Iterator[Table]:
     """Every table, its name beginning with the record's."""
-    yield programs(run)
+    yield programs(run, values)
     yield verdicts(run)
     yield floor(run)
     yield processes(run)
     yield series(run)
 
 
-def programs(run: TimingRun) -> Table:
+def programs(run: TimingRun, values: Mapping[str, Value]) -> Table:
     """A row a program: its time and its error, of one and the same HLO."""
-    rows = [_program(run, policy) for policy in POLICIES]
+    rows = [_program(run, policy, values) for policy in POLICIES]
     return _table(
         f"{run.name}-programs",
         "Each program’s time and error: one text, one hash",
         "Program|>Time that may be claimed|>Median, 95 % interval|Steadiness|>A/A band"
-        "|>Times the floor|>Throughput|>Relative L2 error",
+        "|>Times the floor|>Least time|>Throughput|>Relative L2 error",
         rows,
         [f"program-{policy}" for policy in POLICIES],
     )
 
 
-def _program(run: TimingRun, policy: Policy) -> tuple[Cell, ...]:
+def _program(run: TimingRun, policy: Policy, values: Mapping[str, Value]) -> tuple[Cell, ...]:
     program, name = run.programs[policy], f"{policy}-first"
     floors, throughput = run.floors(policy), run.throughput_per_s(policy)
     resolution = run.resolution_s(policy)
@@ -58,6 +59,7 @@ def _program(run: TimingRun, policy: Policy) -> tuple[Cell, ...]:
         _cell(run.steadiness(policy).value),
         Cell(text=f"± {render(run.band(policy).high - 1, 'percent(1)')}", kind="measured"),
         Cell(text="none" if floors is None else render(floors, "fixed(1)"), kind="measured"),
+        _least(run, policy, values),
         Cell(text="not claimed", note=refused)
         if throughput is None
         else Cell(text=render(throughput, f"quantity(G{unit}, 1)"), kind="measured"),
@@ -69,6 +71,15 @@ def _program(run: TimingRun, policy: Policy) -> tuple[Cell, ...]:
             note=literal(program.relative_l2_error_reason),
         ),
     )
+
+
+def _least(run: TimingRun, policy: Policy, values: Mapping[str, Value]) -> Cell:
+    """The least time that documented ceilings leave, and a flag on a time below it."""
+    path = f"study#/timing/{run.name}/programs/{policy}"
+    least, believed = values[f"{path}/least_s"], values[f"{path}/believed"]
+    if not isinstance(least.number, float):
+        return Cell(text="not known", note=literal(least.reason))
+    return Cell(text=_seconds(least.number), kind="computed", note=str(believed.number))
 
 
 def verdicts(run: TimingRun) -> Table:

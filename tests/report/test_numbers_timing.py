@@ -13,6 +13,7 @@ from report.errors import EvidenceMismatch
 from report.evidence import Evidence
 from report.figures import strips, verdicts
 from report.numbers.distinction import Verdict
+from report.numbers.least_time import work_out_least_times
 from report.numbers.precision import PrecisionRun
 from report.numbers.steadiness import Steadiness, Trend
 from report.numbers.study import work_out
@@ -88,7 +89,7 @@ def test_every_value_stands_at_its_pointer_with_a_reason_where_there_is_none():
     assert known[f"{base}/programs/int8/median_s"].number == recorded().median_s("int8-first")
     for pointer in (pointer for pointer in known if pointer.startswith(base)):
         assert known[pointer].number is not None or known[pointer].reason
-        assert known[pointer].kind == "measured"
+        assert known[pointer].kind == ("computed" if pointer.endswith("/least_s") else "measured")
 
 
 def test_a_faster_program_is_told_only_of_this_device():
@@ -166,7 +167,12 @@ def test_a_clock_that_saw_nothing_gives_no_ratio_and_no_throughput():
     assert not any(found.verdict.ranks for found in run.pairs.values())
     assert strips.draw(run).data
     assert verdicts.draw(run).data
-    assert all(cell.text for table in tables.tables(run) for row in table.rows for cell in row)
+    assert all(
+        cell.text
+        for table in tables.tables(run, study().values)
+        for row in table.rows
+        for cell in row
+    )
 
 
 @pytest.mark.parametrize(
@@ -242,6 +248,22 @@ def test_all_contradictions_are_told_at_once():
     assert len(told) >= len(edits)
 
 
+def test_a_time_beside_the_error_of_another_program_is_refused_with_both_hashes():
+    bf16 = {"/programs/int8/program": evidence()[RUN].record.report["programs"]["bf16"]["program"]}
+    found = edited(RUN, {**bf16, "/accuracy": None}), evidence()["precision-cpu"]
+    named = edited(
+        RUN, {**bf16, "/accuracy/hlo_sha256/int8": recorded().programs["bf16"].hlo.sha256}
+    )
+
+    work_out({RUN: found[0], "precision-cpu": found[1]}, content())
+    with pytest.raises(EvidenceMismatch) as caught:
+        work_out({RUN: named, "precision-cpu": found[1]}, content())
+
+    (fault,) = caught.value.faults
+    assert fault.found == recorded().programs["bf16"].hlo.sha256
+    assert recorded().programs["int8"].hlo.sha256 in fault.expected
+
+
 def test_a_missing_process_is_named():
     report = dict(evidence()[RUN].record.report)
     processes = {number: each for number, each in report["processes"].items() if number != "2"}
@@ -275,3 +297,37 @@ def test_the_strips_have_a_step_for_every_stretch_and_their_numbers_in_words():
     policies = {row["policy"] for row in figure.data}
     assert policies == {"fp32", "bf16", "int8"}
     assert len(re.findall(r"A/A band", figure.alt_text)) == len(policies)
+
+
+def believed(run: TimingRun, policy: str) -> tuple[object, object, str]:
+    note = Workings()
+    work_out_timing(run, note)
+    work_out_least_times({run.name: run}, content().chips, note)
+    found = (
+        note.values[f"study#/timing/{RUN}/programs/{policy}/{key}"]
+        for key in ("least_s", "believed")
+    )
+    least, word = found
+    return least.number, word.number, word.reason
+
+
+def test_a_time_under_the_least_time_of_its_chip_is_flagged():
+    v5e = replace(recorded().setting, platform="tpu", device_kind="TPU v5 lite")
+    run = replace(made_up(fp32=1.0, bf16=0.01, int8=1.0), setting=v5e)
+
+    # 49,152 bytes through 819 GB/s or 800 GiB/s, whichever is documented higher.
+    least, word, _ = believed(run, "bf16")
+    assert least == pytest.approx(49_152 / (800 * 2**30))
+    assert word == "shorter than the ceilings allow, so not believed"
+    assert believed(run, "int8")[1] == "no shorter than the ceilings allow"
+    assert believed(run, "fp32") == (
+        None,
+        None,
+        "no ceilings of TPU v5 lite are documented for FP32",
+    )
+
+
+def test_a_cpu_is_held_against_no_chips_ceiling():
+    assert {believed(made_up(), policy)[:2] for policy in ("fp32", "bf16", "int8")} == {
+        (None, None)
+    }

@@ -89,7 +89,6 @@ class Request:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the lab from a command line and return its exit code."""
     request, path, strict = parse(arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         folder = RunFolder.create(path, Redactor.of_this_machine())
     except LabFault as fault:
@@ -398,4 +397,5 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(main())

@@ -22,7 +22,7 @@ Call = Callable[[], object]
 ORDERS = 16
 """Different orders that a process goes through."""
 
-WARM_UP_CALLS, WARM_UP_CAP = 1_000, 7_500
+WARM_UP_CALLS, WARM_UP_CAP = 1_000, 15_000
 """Timed warm calls of each in a stretch, and all calls after which the warm-up ends anyway."""
 
 LEAD_CALLS = 500
