@@ -249,18 +249,19 @@ def test_all_contradictions_are_told_at_once():
 
 
 def test_a_time_beside_the_error_of_another_program_is_refused_with_both_hashes():
-    bf16 = {"/programs/int8/program": evidence()[RUN].record.report["programs"]["bf16"]["program"]}
-    found = edited(RUN, {**bf16, "/accuracy": None}), evidence()["precision-cpu"]
-    named = edited(
-        RUN, {**bf16, "/accuracy/hlo_sha256/int8": recorded().programs["bf16"].hlo.sha256}
-    )
+    precision = {"precision-cpu": evidence()["precision-cpu"]}
+    programs = evidence()[RUN].record.report["programs"]
+    swapped = {"/programs/int8/program": programs["bf16"]["program"]}
+    other = recorded().programs["bf16"].hlo.sha256
+    alone = edited(RUN, swapped | {"/accuracy": None})
+    beside = edited(RUN, swapped | {"/accuracy/hlo_sha256/int8": other})
 
-    work_out({RUN: found[0], "precision-cpu": found[1]}, content())
+    work_out({RUN: alone, **precision}, content())
     with pytest.raises(EvidenceMismatch) as caught:
-        work_out({RUN: named, "precision-cpu": found[1]}, content())
+        work_out({RUN: beside, **precision}, content())
 
     (fault,) = caught.value.faults
-    assert fault.found == recorded().programs["bf16"].hlo.sha256
+    assert fault.found == other
     assert recorded().programs["int8"].hlo.sha256 in fault.expected
 
 
