@@ -258,6 +258,13 @@ def test_a_process_that_dies_tells_its_last_words() -> None:
     assert "KeyError: 'platform'" in str(caught.value)
 
 
+def test_the_process_says_by_hand_that_it_is_no_lab(run_lab: Lab) -> None:
+    done = run_lab("timing_process")
+
+    assert done.returncode == 1
+    assert done.stderr == "This module answers a lab, which starts it.\n"
+
+
 def test_a_refusal_crosses_processes_as_what_it_is() -> None:
     fault = fresh_process._fault("missing", "no tpu here")
 
