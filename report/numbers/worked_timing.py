@@ -113,7 +113,7 @@ def _median(run: TimingRun, series: str, path: str, note: Workings) -> str:
     note.derive(
         f"{path}/spread",
         interval.spread,
-        r"(t_{\mathrm{high}} - t_{\mathrm{low}}) / \tfrac12 (t_{\mathrm{high}} + t_{\mathrm{low}})",
+        r"2 (t_{\mathrm{high}} - t_{\mathrm{low}}) / (t_{\mathrm{high}} + t_{\mathrm{low}})",
         f"study#/{path}/low_s",
         f"study#/{path}/high_s",
         kind="measured",
@@ -146,7 +146,7 @@ def _program(run: TimingRun, policy: Policy, floor: str, tick: str, note: Workin
         f"{path}/resolution_s",
         run.resolution_s(policy),
         r"\max(\mathrm{step},\; \tilde{t}\,(\mathrm{AA}_{\mathrm{high}} - 1),\; "
-        r"\tfrac12 (t_{\mathrm{high}} - t_{\mathrm{low}}))",
+        r"(t_{\mathrm{high}} - t_{\mathrm{low}}) / 2)",
         tick,
         median,
         f"study#/{path}/aa_high",
