@@ -28,6 +28,16 @@ LABS = {
         **{"arrays_kib": "--arrays-kib", "squares": "--squares"},
         **{name: f"--{name}" for name in ("rounds", "samples")},
     },
+    "timing_study": {
+        **{
+            name: f"--{name}"
+            for name in ("platform", "batch", "features", "outputs", "processes", "steps")
+        },
+        "dispatch": "--dispatch",
+        "order_seed": "--order-seed",
+        "accuracy": "--accuracy",
+        "limit_s": "--limit",
+    },
     "preflight": {
         "targets": "--targets",
         "program": "--program",

@@ -24,6 +24,7 @@ from report.numbers.precision import PrecisionRun
 from report.numbers.run import Run
 from report.numbers.study import Study, digest_of
 from report.numbers.sweep import SweepRun
+from report.numbers.timing import TimingRun
 
 _HERE = Path(__file__).parent
 _FONTS = sorted((_HERE.parents[1] / "templates" / "fonts").glob("*.ttf"))
@@ -58,6 +59,8 @@ FIGURES = (
     Entry(name="error-by-policy", module="error", needs=(PrecisionRun, "formats")),
     Entry(name="quantization-step", module="step", needs=("quantization_step",)),
     Entry(name="bytes-by-policy", module="bytes", needs=(PrecisionRun,)),
+    Entry(name="sample-strips", module="strips", needs=(TimingRun,)),
+    Entry(name="timing-verdicts", module="verdicts", needs=(TimingRun,)),
     Entry(name="roofline", module="roofline", needs=("roofline",)),
     Entry(name="batch-sweep", module="batch_sweep", needs=(SweepRun,)),
     Entry(name="traffic-models", module="traffic_models", needs=(SweepRun,)),

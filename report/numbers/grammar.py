@@ -4,7 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from report.exhibit import Kind
-from report.numbers import compiled_pointers, precision_pointers, replay_pointers, sweep_pointers
+from report.numbers import (
+    compiled_pointers,
+    precision_pointers,
+    replay_pointers,
+    sweep_pointers,
+    timing_pointers,
+)
 
 
 class Grammar(Protocol):
@@ -25,6 +31,7 @@ _GRAMMARS: Mapping[object, Grammar] = {
     "assay/preflight/1": compiled_pointers,
     "assay/replay/1": replay_pointers,
     "assay/sweep/1": sweep_pointers,
+    "assay/timing/1": timing_pointers,
 }
 
 

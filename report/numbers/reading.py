@@ -48,6 +48,11 @@ class Fields:
             return value
         return self._wrong(key, value, "a whole number, zero or more", 0)
 
+    def integer(self, key: str) -> int:
+        """A whole number, also below zero."""
+        value = self._get(key)
+        return value if type(value) is int else self._wrong(key, value, "a whole number", 0)
+
     def optional_count(self, key: str) -> int | None:
         """A whole number of at least zero, or None where it says null."""
         return None if key in self.found and self.found[key] is None else self.count(key)
@@ -96,6 +101,13 @@ class Fields:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         return self._wrong(key, value, "a list of texts", ())
+
+    def lists(self, key: str) -> tuple[tuple[object, ...], ...]:
+        """A list of lists."""
+        value = self._get(key)
+        if isinstance(value, list) and all(isinstance(item, list) for item in value):
+            return tuple(map(tuple, value))
+        return self._wrong(key, value, "a list of lists", ())
 
     def objects(self, key: str) -> "tuple[Fields, ...]":
         """The objects of a list; their faults are noted with this one's."""

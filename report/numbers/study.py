@@ -14,10 +14,12 @@ from report.errors import ContentFault, EvidenceMismatch
 from report.evidence import Evidence
 from report.numbers.ceilings import Verdict, judge
 from report.numbers.kinds import R, featured, of_kind, read_run, work_out_runs
+from report.numbers.least_time import work_out_least_times
 from report.numbers.lowering import Preflight
 from report.numbers.precision import PrecisionRun
 from report.numbers.run import Run
 from report.numbers.stated import state_chips, state_formats, state_models
+from report.numbers.timing import TimingRun, agree_on_programs
 from report.numbers.trace import TraceSummary, read_trace, work_out_trace
 from report.numbers.values import Values
 from report.numbers.worked_counting import work_out_counting
@@ -89,7 +91,9 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
     work_out_tiny_row(note)
     work_out_integer_range(note)
 
+    agree_on_programs(runs)
     work_out_runs(runs, note)
+    work_out_least_times(of_kind(runs, TimingRun), content.chips, note)
     for name, trace in traces.items():
         work_out_trace(name, trace, note)
     shown = featured(runs, PrecisionRun)

@@ -9,11 +9,13 @@ from report.numbers.precision import PrecisionRun
 from report.numbers.replay import Replay
 from report.numbers.run import Run
 from report.numbers.sweep import SweepRun
+from report.numbers.timing import TimingRun
 from report.pages.compiled_page import set_compiled
 from report.pages.press import Press
 from report.pages.record_page import set_record
 from report.pages.replay_page import set_replay
 from report.pages.sweep_page import set_sweep
+from report.pages.timing_page import set_timing
 
 Setter = Callable[[Press, Evidence, Any, Sequence[tuple[str, str, str, str]]], None]
 
@@ -22,4 +24,5 @@ SETTERS: Mapping[type[Run], Setter] = {
     Preflight: set_compiled,
     Replay: set_replay,
     SweepRun: set_sweep,
+    TimingRun: set_timing,
 }

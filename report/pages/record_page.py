@@ -109,14 +109,14 @@ def set_record(
         "timing": table(
             "timing",
             "Wall time of warmed, synchronized calls on this machine. No policy is ranked by it.",
-            "Result|>Samples|>Minimum|>Median|>Maximum",
+            "Result|>Samples|>Minimum|>Median|>Maximum|Steadiness",
             [timing(code(result.id), result.timing) for result in results],
             [f"{each}-timing" for each in ids],
         ),
         "floor": table(
             "floor",
             "The floor under these times: what a sample costs with next to nothing to compute",
-            "What was called|>Samples|>Minimum|>Median|>Maximum",
+            "What was called|>Samples|>Minimum|>Median|>Maximum|Steadiness",
             [
                 timing(shown("Empty call: the dispatch floor"), run.floor.empty_call),
                 timing(shown("No call: the clock itself"), run.floor.clock),
@@ -345,6 +345,7 @@ def timing(name: Cell, times: Timing) -> tuple[Cell, ...]:
             shown(render(seconds, "seconds(2)"), "measured")
             for seconds in (times.minimum, times.median, times.maximum)
         ),
+        Cell(text=times.trend.steadiness.value, kind="measured", note=times.trend.told),
     )
 
 

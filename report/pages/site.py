@@ -46,6 +46,7 @@ from report.pages.reference import (
 )
 from report.pages.report_page import add_anchors, path_of, set_report
 from report.pages.search import search_text
+from report.pages.timing_page import add_timing_anchors
 
 STYLES = ("tokens", "base", "layout", "figure", "table", "code", "report", "print")
 """In the order in which they are joined into one sheet."""
@@ -89,6 +90,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     decisions = survey(content.decisions, "decisions", anchors, shop)
     add_fixed_anchors(content, evidence, figures, anchors)
     add_preflight_anchors({"fig": list(figures), "tab": list(tables)}, anchors)
+    add_timing_anchors(study, figures, anchors)
     desk = Desk(
         anchors=anchors,
         values=study.values,

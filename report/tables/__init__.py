@@ -8,7 +8,8 @@ from report.numbers.lowering import Preflight
 from report.numbers.replay import Replay
 from report.numbers.study import Study
 from report.numbers.sweep import SweepRun
-from report.tables import compiled, compiled_record, reference, replay, sweep
+from report.numbers.timing import TimingRun
+from report.tables import compiled, compiled_record, reference, replay, sweep, timing
 
 
 def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
@@ -21,4 +22,6 @@ def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
         tables += replay.tables(replayed)
     for swept in study.of(SweepRun).values():
         tables += sweep.tables(swept, study.runs)
+    for timed in study.of(TimingRun).values():
+        tables += timing.tables(timed, study.values)
     return {table.name: table for table in tables}
