@@ -48,6 +48,7 @@ KEPT_ARRAY_BYTES = 2**16
 MAX_ROWS = 256
 """With at most so many rows of X, the error of each is told."""
 
+NO_NORM = "the reference norm is zero"
 HOST_ONLY = "reference arithmetic of the codes, no program ran"
 
 EXAMPLE = """\
@@ -308,7 +309,7 @@ def _why_no_number(operands: Represented, norm: float) -> str:
     ]
     if lost:
         return f"{' and '.join(lost)} became NaN or infinity"
-    return "the reference norm is zero" if not norm else "the output holds values not finite"
+    return NO_NORM if not norm else "the output holds values not finite"
 
 
 def _widths(allowed: bound.Bound, norm: float) -> dict[str, object]:
@@ -316,7 +317,11 @@ def _widths(allowed: bound.Bound, norm: float) -> dict[str, object]:
     parts: dict[str, object] = {}
     for name in ("representation", "accumulation", "rescale", "underflow"):
         width = float(np.linalg.norm(getattr(allowed, name))) / norm if norm else np.inf
-        parts[name] = width if np.isfinite(width) else None
+        finite = bool(np.isfinite(width))
+        parts[name] = width if finite else None
+        parts[f"{name}_reason"] = (
+            None if finite else "some outputs have no limit" if norm else NO_NORM
+        )
     return {"parts": parts}
 
 
