@@ -274,8 +274,9 @@ def result(
             "x": operands.x.counters.as_json(),
             "w": operands.w.counters.as_json(),
             "output": _output_counters(operands, measured),
+            "output_reason": None if measured else HOST_ONLY,
         },
-        "scales": {"x": _scales(operands.x), "w": _scales(operands.w)},
+        "scales": _scales("x", operands.x) | _scales("w", operands.w),
         "stored_bytes": operands.stored_bytes,
         "output": keep(f"outputs/{name}.npy", measured.output if measured else None, folder),
     }
@@ -290,8 +291,9 @@ def _anatomy(
 ) -> dict[str, object]:
     told: dict[str, object] = {"denominator": norm}
     for name, value in parts.relative(norm).items():
-        reason = None if value is not None else why if measured else HOST_ONLY
-        told |= {name: value, f"{name}_reason": reason}
+        worked_out = measured or name == "representation"
+        reason = why if worked_out else HOST_ONLY
+        told |= {name: value, f"{name}_reason": None if value is not None else reason}
     if measured and operands.rescaled and measured.accumulators is None:
         told |= dict.fromkeys(("accumulation", "rescale"))
         told |= dict.fromkeys(
@@ -346,15 +348,17 @@ def _output_counters(
     }
 
 
-def _scales(operand: Operand) -> dict[str, object] | None:
+def _scales(name: str, operand: Operand) -> dict[str, object]:
     if operand.scales is None:
-        return None
+        return {name: None, f"{name}_reason": "it has no scales"}
     return {
-        "count": int(operand.scales.size),
-        "smallest": float(operand.scales.min()),
-        "largest": float(operand.scales.max()),
-        "zero_slices": operand.zero_slices,
-        "underflow_slices": operand.underflow_slices,
+        name: {
+            "count": int(operand.scales.size),
+            "smallest": float(operand.scales.min()),
+            "largest": float(operand.scales.max()),
+            "zero_slices": operand.zero_slices,
+            "underflow_slices": operand.underflow_slices,
+        }
     }
 
 
@@ -362,14 +366,10 @@ def keep(name: str, array: NDArray[Any] | None, folder: RunFolder) -> dict[str, 
     """Write an array if it is small enough, and say where it is."""
     if array is None:
         return {"file": None, "file_reason": HOST_ONLY}
-    small = array.nbytes <= KEPT_ARRAY_BYTES
-    return {
-        "file": name if small else None,
-        "file_reason": None if small else f"not kept: over {KEPT_ARRAY_BYTES:,} bytes",
-        "sha256": folder.write_array(name, array) if small else None,
-        "shape": list(array.shape),
-        "dtype": str(array.dtype),
-    }
+    told = {"shape": list(array.shape), "dtype": str(array.dtype)}
+    if array.nbytes <= KEPT_ARRAY_BYTES:
+        return told | {"file": name, "sha256": folder.write_array(name, array)}
+    return told | {"file": None, "file_reason": f"not kept: over {KEPT_ARRAY_BYTES:,} bytes"}
 
 
 def describe_inputs(case: str, inputs: Inputs, folder: RunFolder) -> dict[str, object]:
@@ -405,7 +405,8 @@ def print_results(results: Mapping[str, Any]) -> None:
         parts, held = each["anatomy"], each["bound"]
         error = parts["total"] if each["status"] == "measured" else parts["representation"]
         shown = "undefined" if error is None else f"{error:.4g}"
-        used = "none" if held is None else f"{held['worst_ratio']:.3f}"
+        worst = held["worst_ratio"] if held else None
+        used = "none" if worst is None else f"{worst:.3f}"
         remark = "" if each["status"] == "measured" else "  reference arithmetic"
         print(f"{name:<36}{shown:>12}{used:>12}{each['stored_bytes']['total']:>14,}{remark}")
 

@@ -130,7 +130,7 @@ class Certificate:
     """Outputs that NaN or infinity among the represented values leaves without a limit."""
     exceeded: int
     worst_ratio: float
-    """The largest of observed / allowed."""
+    """The largest of observed / allowed; infinite where an output is not a number."""
     worst_at: tuple[int, int]
     percentiles: tuple[float, ...]
     """Of the ratios of all outputs, at PERCENTILES."""
@@ -138,20 +138,28 @@ class Certificate:
     """‖allowed‖ / ‖reference‖: how wide the limit is, as one number; None for a zero reference."""
 
     def as_json(self) -> dict[str, object]:
-        held = self.outputs - self.exceeded
-        return {
+        told: dict[str, object] = {
             "outputs": self.outputs,
             "unbounded": self.unbounded,
             "exceeded": self.exceeded,
-            "share_under": held / self.outputs,
-            "worst_ratio": self.worst_ratio,
+            "share_under": (self.outputs - self.exceeded) / self.outputs,
             "worst_at": list(self.worst_at),
-            "percentiles": {
-                f"p{rank}": value for rank, value in zip(PERCENTILES, self.percentiles, strict=True)
-            },
-            "relative_l2": self.relative_l2,
-            "relative_l2_reason": None if self.relative_l2 is not None else "a zero reference",
+            **_told("worst_ratio", self.worst_ratio, INFINITE),
+            **_told("relative_l2", self.relative_l2, "the reference norm is zero"),
         }
+        percentiles: dict[str, object] = {}
+        for rank, value in zip(PERCENTILES, self.percentiles, strict=True):
+            percentiles |= _told(f"p{rank}", value, INFINITE)
+        return told | {"percentiles": percentiles}
+
+
+INFINITE = "an output is not a number, or nothing was allowed"
+
+
+def _told(name: str, value: float | None, reason: str) -> dict[str, object]:
+    """A number, or null with its reason beside it."""
+    known = value is not None and bool(np.isfinite(value))
+    return {name: value if known else None, f"{name}_reason": None if known else reason}
 
 
 def certify(error: Grid, allowed: Grid, reference: Grid) -> Certificate | None:
@@ -165,7 +173,6 @@ def certify(error: Grid, allowed: Grid, reference: Grid) -> Certificate | None:
     size = np.where(np.isfinite(error), np.abs(error), np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(size == 0, 0.0, size / allowed)
-    ratio = np.where(np.isfinite(ratio), ratio, np.finfo(np.float64).max)
     of_bounded = ratio[bounded]
     row, column = np.unravel_index(np.argmax(np.where(bounded, ratio, -1)), ratio.shape)
     norm = float(np.linalg.norm(reference[bounded]))
@@ -175,6 +182,8 @@ def certify(error: Grid, allowed: Grid, reference: Grid) -> Certificate | None:
         exceeded=int(np.count_nonzero(of_bounded > 1)),
         worst_ratio=float(np.max(of_bounded)),
         worst_at=(int(row), int(column)),
-        percentiles=tuple(float(each) for each in np.percentile(of_bounded, PERCENTILES)),
+        percentiles=tuple(
+            float(each) for each in np.percentile(of_bounded, PERCENTILES, method="nearest")
+        ),
         relative_l2=float(np.linalg.norm(allowed[bounded])) / norm if norm else None,
     )
