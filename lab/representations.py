@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BaseException as problem:  # every end leaves a folder that says how it came about
         return folder.fail(problem)
     print_results(results)
-    broken = [name for name, each in results.items() if (each["bound"] or {}).get("exceeded")]
+    broken = [name for name, each in results.items() if (bound_of(each) or {}).get("exceeded")]
     if broken:
         print(f"outputs beyond their bound: {', '.join(broken)}", file=sys.stderr)
         return CheckFailed.exit_code
@@ -114,7 +114,7 @@ def compare_all(
     with folder.stage("make inputs and their FP64 reference"):
         inputs = cases.make(request.batch, request.features, request.outputs)
         references = {case: reference_product(each.x, each.w) for case, each in inputs.items()}
-        described = {case: describe_inputs(case, each, folder) for case, each in inputs.items()}
+        described = describe_inputs(inputs, folder)
     results: dict[str, Any] = {}
     programs: dict[str, Any] = {}
     texts: dict[str, tuple[str, str]] = {}
@@ -242,9 +242,7 @@ def result(
 ) -> dict[str, object]:
     """Everything there is to say about one policy on one case."""
     if isinstance(operands, CannotFollow):
-        return {"status": "refused", "status_reason": str(operands), "bound": None} | {
-            "bound_reason": "nothing was evaluated"
-        }
+        return {"status": "refused", "status_reason": str(operands)}
     norm = float(np.linalg.norm(reference))
     measured = program.run(operands) if program else None
     parts = anatomy.dissect(
@@ -257,17 +255,12 @@ def result(
     allowed = bound.bound(operands)
     certificate = bound.certify(error, allowed.total, reference)
     why = _why_no_number(operands, norm)
-    largest = float(np.max(np.abs(error)))
+    held = certificate.as_json() | _widths(allowed, norm) if certificate else None
     return {
         "status": "measured" if measured else "reference",
         "status_reason": None if measured else HOST_ONLY,
         "anatomy": _anatomy(parts, norm, why, operands, measured),
-        "max_abs_error": largest if np.isfinite(largest) else None,
-        "max_abs_error_reason": None if np.isfinite(largest) else why,
-        "bound": certificate.as_json() | _widths(allowed, norm) if certificate else None,
-        "bound_reason": None if certificate else why,
-        "rows": anatomy.row_errors(error, reference) if len(error) <= MAX_ROWS else None,
-        "rows_reason": None if len(error) <= MAX_ROWS else f"over {MAX_ROWS} rows",
+        **(_measured(error, reference, held, why) if measured else {"codes_bound": held}),
         "integer_range": _integer_range(operands),
         "integer_range_reason": None if operands.integer else "the sums are not integers",
         "counters": {
@@ -279,6 +272,25 @@ def result(
         "scales": _scales("x", operands.x) | _scales("w", operands.w),
         "stored_bytes": operands.stored_bytes,
         "output": keep(f"outputs/{name}.npy", measured.output if measured else None, folder),
+    }
+
+
+def _measured(
+    error: NDArray[np.float64],
+    reference: NDArray[np.float64],
+    held: dict[str, object] | None,
+    why: str,
+) -> dict[str, object]:
+    """What is known of an error only where a program ran."""
+    largest = float(np.max(np.abs(error)))
+    finite, few = bool(np.isfinite(largest)), len(error) <= MAX_ROWS
+    return {
+        "max_abs_error": largest if finite else None,
+        "max_abs_error_reason": None if finite else why,
+        "bound": held,
+        "bound_reason": None if held else why,
+        "rows": anatomy.row_errors(error, reference) if few else None,
+        "rows_reason": None if few else f"over {MAX_ROWS} rows",
     }
 
 
@@ -319,11 +331,9 @@ def _widths(allowed: bound.Bound, norm: float) -> dict[str, object]:
     parts: dict[str, object] = {}
     for name in ("representation", "accumulation", "rescale", "underflow"):
         width = float(np.linalg.norm(getattr(allowed, name))) / norm if norm else np.inf
-        finite = bool(np.isfinite(width))
-        parts[name] = width if finite else None
-        parts[f"{name}_reason"] = (
-            None if finite else "some outputs have no limit" if norm else NO_NORM
-        )
+        parts[name] = width if np.isfinite(width) else None
+        if parts[name] is None:
+            parts[f"{name}_reason"] = "some outputs have no limit" if norm else NO_NORM
     return {"parts": parts}
 
 
@@ -372,16 +382,23 @@ def keep(name: str, array: NDArray[Any] | None, folder: RunFolder) -> dict[str, 
     return told | {"file": None, "file_reason": f"not kept: over {KEPT_ARRAY_BYTES:,} bytes"}
 
 
-def describe_inputs(case: str, inputs: Inputs, folder: RunFolder) -> dict[str, object]:
-    return {
-        "description": inputs.description,
-        "sha256": inputs.sha256,
-        "rows_sha256": calibration.split_sha256(inputs.x),
-        "dtype": str(inputs.x.dtype),
-        "x": keep(f"inputs/{case}-x.npy", inputs.x, folder),
-        "w": keep(f"inputs/{case}-w.npy", inputs.w, folder),
-        "largest": float(np.max(np.abs(inputs.x))),
-    }
+def describe_inputs(inputs: Mapping[str, Inputs], folder: RunFolder) -> dict[str, object]:
+    """What each case holds. An operand that several cases share is kept once."""
+    kept: dict[bytes, dict[str, object]] = {}
+    described: dict[str, object] = {}
+    for case, each in inputs.items():
+        for name, array in (("x", each.x), ("w", each.w)):
+            if array.tobytes() not in kept:
+                kept[array.tobytes()] = keep(f"inputs/{case}-{name}.npy", array, folder)
+        described[case] = {
+            "description": each.description,
+            "sha256": each.sha256,
+            "rows_sha256": calibration.split_sha256(each.x),
+            "dtype": str(each.x.dtype),
+            "x": kept[each.x.tobytes()],
+            "w": kept[each.w.tobytes()],
+        }
+    return described
 
 
 def scope(device: "jax.Device") -> dict[str, object]:
@@ -395,6 +412,12 @@ def scope(device: "jax.Device") -> dict[str, object]:
     return {"platform": device.platform, "statement": statement, "single_device": True}
 
 
+def bound_of(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The certificate of what ran, or else of the codes' own arithmetic."""
+    found: Mapping[str, Any] | None = result.get("bound") or result.get("codes_bound")
+    return found
+
+
 def print_results(results: Mapping[str, Any]) -> None:
     """A table on standard output: a line for each result, and why where there is none."""
     print(f"{'result':<36}{'relative L2':>12}{'bound used':>12}{'stored bytes':>14}")
@@ -402,7 +425,7 @@ def print_results(results: Mapping[str, Any]) -> None:
         if each["status"] == "refused":
             print(f"{name:<36}  refused: {each['status_reason']}")
             continue
-        parts, held = each["anatomy"], each["bound"]
+        parts, held = each["anatomy"], bound_of(each)
         error = parts["total"] if each["status"] == "measured" else parts["representation"]
         shown = "undefined" if error is None else f"{error:.4g}"
         worst = held["worst_ratio"] if held else None

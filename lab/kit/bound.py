@@ -158,8 +158,9 @@ INFINITE = "an output is not a number, or nothing was allowed"
 
 def _told(name: str, value: float | None, reason: str) -> dict[str, object]:
     """A number, or null with its reason beside it."""
-    known = value is not None and bool(np.isfinite(value))
-    return {name: value if known else None, f"{name}_reason": None if known else reason}
+    if value is None or not np.isfinite(value):
+        return {name: None, f"{name}_reason": reason}
+    return {name: value}
 
 
 def certify(error: Grid, allowed: Grid, reference: Grid) -> Certificate | None:

@@ -17,6 +17,7 @@ from lab.kit.faults import CompileRefused
 from lab.kit.redaction import Redactor
 from lab.kit.representation import represent
 from lab.kit.run_folder import RunFolder
+from lab.representations import bound_of
 
 pytestmark = pytest.mark.lab
 
@@ -151,7 +152,7 @@ def unexplained(value: Any, where: str = "") -> Any:
 
 
 def test_every_output_is_within_its_bound(report: dict[str, Any]) -> None:
-    held = [each["bound"] for each in report["results"].values() if each["bound"]]
+    held = [bound for each in report["results"].values() if (bound := bound_of(each))]
 
     assert len(held) == 5 * (len(CHOSEN) + 1) - 3
     assert all(each["exceeded"] == 0 and each["share_under"] == 1 for each in held)
@@ -195,7 +196,7 @@ def test_a_zero_reference_has_no_relative_error(tmp_path: Path) -> None:
 
     assert found["anatomy"]["representation"] is None
     assert found["anatomy"]["representation_reason"] == "the reference norm is zero"
-    assert found["bound"]["exceeded"] == 0
+    assert found["codes_bound"]["exceeded"] == 0
     assert list(unexplained({"zero": found})) == []
 
 
