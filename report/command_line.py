@@ -23,6 +23,9 @@ LABS = {
     "precision_profile": {
         name: f"--{name}" for name in ("platform", "batch", "features", "outputs", "steps", "trace")
     },
+    "representations": {
+        name: f"--{name}" for name in ("platform", "batch", "features", "outputs", "policies")
+    },
     "preflight": {
         "targets": "--targets",
         "program": "--program",

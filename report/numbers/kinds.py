@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 
 from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
-from report.numbers import lowering, precision
+from report.numbers import lowering, precision, representations
 from report.numbers.lowering import Preflight, read_preflight
 from report.numbers.precision import PrecisionRun, read_precision
+from report.numbers.representations import RepresentationsRun, read_representations
 from report.numbers.run import Run
 from report.numbers.worked_lowering import work_out_lowering
 from report.numbers.worked_precision import work_out_precision
+from report.numbers.worked_representations import work_out_representations
 from report.numbers.workings import Workings
 
 R = TypeVar("R", bound=Run)
@@ -48,6 +50,13 @@ KINDS: Mapping[str, Kind] = {
         read=read_preflight,
         work_out=work_out_lowering,
         featured="preflight-tpu",
+        complete=lambda run: run.complete,
+    ),
+    representations.SCHEMA: Kind(
+        run=RepresentationsRun,
+        read=read_representations,
+        work_out=work_out_representations,
+        featured="representations-cpu",
         complete=lambda run: run.complete,
     ),
 }

@@ -6,14 +6,17 @@ from typing import Any
 from report.evidence import Evidence
 from report.numbers.lowering import Preflight
 from report.numbers.precision import PrecisionRun
+from report.numbers.representations import RepresentationsRun
 from report.numbers.run import Run
 from report.pages.compiled_page import set_compiled
 from report.pages.press import Press
 from report.pages.record_page import set_record
+from report.pages.representations_page import set_representations
 
 Setter = Callable[[Press, Evidence, Any, Sequence[tuple[str, str, str, str]]], None]
 
 SETTERS: Mapping[type[Run], Setter] = {
     PrecisionRun: set_record,
     Preflight: set_compiled,
+    RepresentationsRun: set_representations,
 }

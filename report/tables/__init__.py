@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from report.content import Content
 from report.exhibit import Table
 from report.numbers.lowering import Preflight
+from report.numbers.representations import RepresentationsRun
 from report.numbers.study import Study
-from report.tables import compiled, compiled_record, reference
+from report.tables import compiled, compiled_record, reference, representations
 
 
 def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
@@ -14,4 +15,8 @@ def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
     tables = [*reference.tables(study, content), *compiled.tables(study, content)]
     for run in study.of(Preflight).values():
         tables += compiled_record.tables(run)
+    for represented in study.of(RepresentationsRun).values():
+        tables += representations.tables(represented)
+    if shown := study.featured(RepresentationsRun):
+        tables += representations.lesson_tables(shown)
     return {table.name: table for table in tables}
