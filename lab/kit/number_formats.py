@@ -40,11 +40,13 @@ class NumberFormat:
             whole = np.rint(values)
             held = np.clip(whole, -self.largest, self.largest).astype(self.dtype)
             return Rounded(codes=held, clipped=np.abs(whole) > self.largest, saturated=none)
-        if overflow == "saturate":
-            held = np.clip(values, -self.largest, self.largest).astype(self.dtype)
-            return Rounded(codes=held, clipped=none, saturated=np.abs(values) > self.largest)
         with np.errstate(over="ignore"):
-            return Rounded(codes=values.astype(self.dtype), clipped=none, saturated=none)
+            rounded = values.astype(self.dtype)
+        if overflow != "saturate":
+            return Rounded(codes=rounded, clipped=none, saturated=none)
+        beyond = ~np.isfinite(rounded.astype(np.float32))
+        held = np.clip(values, -self.largest, self.largest).astype(self.dtype)
+        return Rounded(codes=held, clipped=none, saturated=beyond)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ class Rounded:
     clipped: NDArray[np.bool_]
     """Integers: what rounded to a code beyond the last one."""
     saturated: NDArray[np.bool_]
-    """Floats: what was larger than the largest value."""
+    """Floats: what would have rounded to a value beyond the largest."""
 
 
 def _floating(dtype: Any, *overflows: str) -> NumberFormat:

@@ -95,8 +95,8 @@ def _finding(run: RepresentationsRun, results: Sequence[Result]) -> str:
     times = render(weights[least], "scientific(0)" if weights[least] >= 1e6 else "fixed(0)")
     if weights[least] > 1:
         return (
-            f"Storing the operands makes the error: at least {times} times what summing and"
-            f" rescaling add ({name})."
+            f"Where operands are narrowed, storing them makes the error: at least {times} times"
+            f" what summing and rescaling add ({name})."
         )
     return f"Summing and rescaling add more than storing does for {name}: {times} to 1."
 
@@ -153,13 +153,13 @@ def _chart(run: RepresentationsRun, results: Sequence[Result], *, narrow: bool) 
     band, bar, first = (66, 13, 27) if narrow else (50, 13, 11)
     height = band * len(results) + 72
     frame = (
-        theme.Frame(width=330, height=height, left=4, right=14, top=26, bottom=46)
+        theme.Frame(width=330, height=height, left=18, right=22, top=26, bottom=46)
         if narrow
         else theme.Frame(width=600, height=height, left=150, right=18, top=26, bottom=46)
     )
     values = [ratio.value for r in results for part in PARTS if (ratio := _part(r, part)).value]
     known = [value for value in values if value]
-    low = 10.0 ** (math.floor(math.log10(min(known))) - 0) if known else 1e-9
+    low = 10.0 ** math.floor(math.log10(min(known))) if known else 1e-9
     high = 10.0 ** math.ceil(math.log10(max(known)) + 0.45) if known else 1.0
     axis = AXIS if not narrow else "over the product’s norm, log scale"
     x = log_x("x", (low, high), axis)
@@ -184,18 +184,13 @@ def _chart(run: RepresentationsRun, results: Sequence[Result], *, narrow: bool) 
         }
         for index, result in enumerate(results)
     ]
-    legend = [
-        {"x": offset, "text": part, "part": part, "y": -13}
-        for part, offset in zip(PARTS, (0, 104, 202) if narrow else (0, 122, 232), strict=True)
-    ]
     y = theme.down("y", frame.plot_height)
     colour = alt.Color(
         "part:N", scale=alt.Scale(domain=list(INKS), range=list(INKS.values())), legend=None
     )
     bars = alt.Chart(theme.rows(placed))
     names = alt.Chart(theme.rows(heads))
-    keys = alt.Chart(theme.rows(legend))
-    at_key = alt.X("x:Q", scale=alt.Scale(domain=[0, frame.plot_width], nice=False), axis=None)
+    offsets = (0, 110, 208) if narrow else (0, 124, 234)
     return frame.hold(
         names.transform_filter("datum.top>0")
         .mark_rule(color=theme.RULE)
@@ -206,14 +201,23 @@ def _chart(run: RepresentationsRun, results: Sequence[Result], *, narrow: bool) 
         ),
         bars.transform_filter("datum.drawn==1")
         .mark_bar(height=8)
-        .encode(x=x, x2=alt.X2("edge:Q"), y=y, color=colour),
+        .encode(x=x, x2="edge:Q", y=y, color=colour),
         bars.mark_text(dx=6, fontSize=11.5).encode(x=x, y=y, text="text:N"),
-        names.mark_text(**theme.NAME).encode(
-            x=alt.value(0 if narrow else -frame.left), y=y, text="text:N"
+        names.mark_text(**theme.NAME).encode(x=alt.value(-frame.left + 2), y=y, text="text:N"),
+        *(mark for part, offset in zip(PARTS, offsets, strict=True) for mark in _key(part, offset)),
+    )
+
+
+def _key(part: str, offset: int) -> tuple[alt.Chart, alt.Chart]:
+    """A square in the ink of a part, and its name, above the plot."""
+    one = alt.Chart(theme.rows([{"text": part}]))
+    above = alt.value(-14)
+    return (
+        one.mark_point(shape="square", size=64, color=INKS[part]).encode(
+            x=alt.value(offset + 5), y=above
         ),
-        keys.mark_point(shape="square", size=70).encode(x=at_key, y=alt.value(-13), color=colour),
-        keys.mark_text(dx=9, fontSize=12.5).encode(
-            x=at_key, y=alt.value(-13), text="text:N", color=colour
+        one.mark_text(fontSize=12.5, color=INKS[part]).encode(
+            x=alt.value(offset + 15), y=above, text="text:N"
         ),
     )
 

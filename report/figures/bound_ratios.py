@@ -81,7 +81,7 @@ def _finding(run: RepresentationsRun, held: Held) -> str:
     value, result = max(worst, key=lambda pair: pair[0])
     return (
         f"All {outputs:,} outputs stay within their bound; the nearest,"
-        f" {run.policies[result.policy].short}, uses {render(value, 'percent(0)')} of it."
+        f" {run.policies[result.policy].short}, uses {render(value, 'percent(1)')} of it."
     )
 
 
@@ -141,7 +141,7 @@ def _chart(run: RepresentationsRun, held: Held, *, narrow: bool) -> alt.LayerCha
     band, first = (40, 28) if narrow else (24, 12)
     height = band * max(1, len(held)) + 66
     frame = (
-        theme.Frame(width=330, height=height, left=4, right=50, top=20, bottom=46)
+        theme.Frame(width=330, height=height, left=18, right=50, top=20, bottom=46)
         if narrow
         else theme.Frame(width=600, height=height, left=150, right=66, top=20, bottom=46)
     )
@@ -149,8 +149,10 @@ def _chart(run: RepresentationsRun, held: Held, *, narrow: bool) -> alt.LayerCha
     low = max(LOWEST, 10.0 ** math.floor(math.log10(min(lows)))) if lows else 1e-4
     worst = [found.worst.value for _, found in held if found.worst.value]
     high = max(1.0, 10.0 ** math.ceil(math.log10(max(worst)))) if worst else 1.0
-    x = log_x("worst", (low, high), "error over bound, log scale")
-    edge = alt.Scale(type="log", domain=[low, high], nice=False)
+    at = {
+        field: log_x(field, (low, high), "error over bound, log scale")
+        for field in ("low", "middle", "worst")
+    }
     placed = [
         {
             "y": index * band + first,
@@ -169,25 +171,21 @@ def _chart(run: RepresentationsRun, held: Held, *, narrow: bool) -> alt.LayerCha
     y = theme.down("y", frame.plot_height)
     name_y = theme.down("label_y", frame.plot_height) if narrow else y
     limit = alt.Chart(theme.rows([{"worst": 1.0, "text": "the bound"}]))
-    other = {field: alt.X(f"{field}:Q", scale=edge, axis=None) for field in ("low", "middle")}
     ink = alt.condition("datum.broken==1", alt.value(theme.C2), alt.value(theme.C1))
     return frame.hold(
-        limit.mark_rule(color=theme.INK, strokeWidth=1.5).encode(x=x),
+        limit.mark_rule(color=theme.INK, strokeWidth=1.5).encode(x=at["worst"]),
         limit.mark_text(dy=-11, align="right", **theme.ASIDE).encode(
-            x=x, y=alt.value(0), text="text:N"
+            x=at["worst"], y=alt.value(0), text="text:N"
         ),
-        rows.mark_rule(strokeWidth=3, color=theme.GRID).encode(x=other["low"], x2="high:Q", y=y),
-        rows.mark_rule(strokeWidth=1.5, color=theme.C1).encode(x=other["low"], x2="high:Q", y=y),
-        rows.mark_tick(thickness=2, height=11, color=theme.C1, orient="vertical").encode(
-            x=other["middle"], y=y
+        rows.mark_rule(strokeWidth=1.5, color=theme.C1).encode(x=at["low"], x2="high:Q", y=y),
+        rows.mark_tick(thickness=2, height=11, opacity=1, color=theme.C1, orient="vertical").encode(
+            x=at["middle"], y=y
         ),
-        rows.mark_point(size=60).encode(x=x, y=y, color=ink),
+        rows.mark_point(size=60).encode(x=at["worst"], y=y, color=ink),
         rows.mark_text(align="right", **theme.VALUE).encode(
             x=alt.value(frame.plot_width + frame.right - 4), y=y, text="text:N"
         ),
-        rows.mark_text(**theme.NAME).encode(
-            x=alt.value(0 if narrow else -frame.left), y=name_y, text="name:N"
-        ),
+        rows.mark_text(**theme.NAME).encode(x=alt.value(-frame.left + 2), y=name_y, text="name:N"),
     )
 
 

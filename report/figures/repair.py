@@ -171,7 +171,7 @@ def _chart(rows: list[Row], *, narrow: bool) -> alt.LayerChart:
     band = 50 if narrow else 38
     height = band * len(rows) + 46
     frame = (
-        theme.Frame(width=330, height=height, left=4, right=14, top=4, bottom=44)
+        theme.Frame(width=330, height=height, left=18, right=14, top=4, bottom=44)
         if narrow
         else theme.Frame(width=600, height=height, left=150, right=112, top=4, bottom=44)
     )
@@ -180,7 +180,7 @@ def _chart(rows: list[Row], *, narrow: bool) -> alt.LayerChart:
     room = top * 0.16
     scale = alt.Scale(domain=[0, top + room], nice=False)
     axis = alt.Axis(format=".1%" if top < 0.05 else ".0%", tickCount=5, title=AXIS)
-    x = alt.X("x:Q", scale=scale, axis=axis)
+    x, start, end = (alt.X(f"{field}:Q", scale=scale, axis=axis) for field in ("x", "from", "to"))
     placed = [
         {
             "x": value,
@@ -191,7 +191,6 @@ def _chart(rows: list[Row], *, narrow: bool) -> alt.LayerChart:
             "case": case,
             "text": _percent(value) if case == OUTLIER else "",
             "legend": {OUTLIER: "outlier", BALANCED: "balanced"}[case] if index == 0 else "",
-            "right": int(row.outlier >= row.balanced),
             "name": row.name,
             "bytes": row.bytes_said,
         }
@@ -209,26 +208,22 @@ def _chart(rows: list[Row], *, narrow: bool) -> alt.LayerChart:
         scale=alt.Scale(domain=[OUTLIER, BALANCED], range=["diamond", "circle"]),
         legend=None,
     )
-    right, left = (f"datum.right=={side}" for side in (1, 0))
     labels = [
-        first.transform_filter(right)
-        .mark_text(dx=11, color=theme.C2, **theme.VALUE)
-        .encode(x=x, y=y, text="text:N"),
-        first.transform_filter(left)
-        .mark_text(dx=-11, align="right", color=theme.C2, **theme.VALUE)
-        .encode(x=x, y=y, text="text:N"),
+        first.mark_text(dx=11, color=theme.C2, **theme.VALUE).encode(x=end, y=y, text="text:N"),
         points.transform_filter("datum.legend!=''")
         .mark_text(dy=-14, align="center", fontSize=12.5)
         .encode(x=x, y=y, text="legend:N", color=colour),
     ]
     if narrow:
         names = [
-            first.mark_text(**theme.NAME).encode(x=alt.value(0), y=label_y, text="name:N"),
+            first.mark_text(**theme.NAME).encode(
+                x=alt.value(-frame.left + 2), y=label_y, text="name:N"
+            ),
             first.mark_text(align="right", **theme.ASIDE).encode(
                 x=alt.value(frame.plot_width), y=label_y, text="bytes:N"
             ),
         ]
-        labels = labels[:2]
+        labels = labels[:1]
     else:
         names = [
             first.mark_text(**theme.NAME).encode(x=alt.value(-frame.left), y=y, text="name:N"),
@@ -237,9 +232,7 @@ def _chart(rows: list[Row], *, narrow: bool) -> alt.LayerChart:
             ),
         ]
     return frame.hold(
-        first.mark_rule(color=theme.RULE, strokeWidth=2).encode(
-            x=alt.X("from:Q", scale=scale, axis=None), x2="to:Q", y=y
-        ),
+        first.mark_rule(color=theme.RULE, strokeWidth=2).encode(x=start, x2="to:Q", y=y),
         points.mark_point().encode(x=x, y=y, color=colour, shape=shape),
         *labels,
         *names,

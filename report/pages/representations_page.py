@@ -150,8 +150,8 @@ def verdicts(run: RepresentationsRun) -> list[str]:
     if reference:
         names = ", ".join(dict.fromkeys(run.policies[each.policy].short for each in reference))
         told.append(
-            f"{len(reference)} could not be compiled here ({names}): their codes were multiplied"
-            " on the host instead, so nothing about them is measured."
+            f"{len(reference)} have no program, since this compiler refused it ({names}): their"
+            " codes were multiplied on the host instead, so nothing about them is measured."
         )
     if refused:
         names = ", ".join(dict.fromkeys(run.policies[each.policy].short for each in refused))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from report.exhibit import Cell, Column, Kind, Table, code, literal
-from report.notation import render
+from report.notation import NBSP, render
 from report.numbers.representations import (
     CASE_NAMES,
     PARTS,
@@ -336,7 +336,8 @@ def ranges(run: RepresentationsRun) -> Table:
 
 def _name(run: RepresentationsRun, policy: PolicyFile, anchor: str = "") -> Cell:
     return Cell(
-        text=literal(policy.short), href=f"records/{run.name}.html#{anchor}" if anchor else None
+        text=literal(policy.short.replace(" ", NBSP)),
+        href=f"records/{run.name}.html#{anchor}" if anchor else None,
     )
 
 
@@ -392,5 +393,4 @@ def _table(
         rows=tuple(rows),
         row_ids=tuple(ids),
         sources=(run.source,) if run else (),
-        stack=True,
     )

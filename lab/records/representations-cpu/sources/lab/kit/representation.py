@@ -36,7 +36,7 @@ class Counters:
     clipped: int
     """Integers: rounded beyond the last code, and held there."""
     saturated: int
-    """Floats: larger than the largest value, and held there."""
+    """Floats: would have rounded beyond the largest value, and held there."""
     flushed: int
     """Not zero before, zero after."""
     nonfinite: int
