@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 LAB = "representations"
 
-MAX_DIMENSION, MAX_PRODUCT = 2048, 16_777_216
+MAX_DIMENSION, MAX_PRODUCT, MAX_OUTPUTS = 2048, 16_777_216, 262_144
+"""Largest side, multiplications and outputs of one product; there are over a hundred of them."""
 KEPT_ARRAY_BYTES = 2**16
 """Inputs and outputs up to this size are kept, so that a reader can work out everything again."""
 MAX_ROWS = 256
@@ -478,6 +479,11 @@ def parse(arguments: Sequence[str] | None) -> tuple[Request, Path]:
     if size > MAX_PRODUCT:
         parser.error(
             f"batch x features x outputs is {size:,}; this lab takes at most {MAX_PRODUCT:,}"
+        )
+    if request.batch * request.outputs > MAX_OUTPUTS:
+        parser.error(
+            f"batch x outputs is {request.batch * request.outputs:,}; "
+            f"this lab takes at most {MAX_OUTPUTS:,}"
         )
     return request, path
 

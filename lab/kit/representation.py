@@ -53,7 +53,7 @@ REASONS = ("clipped", "saturated", "flushed", "nonfinite")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """X or W as represented, features along `axis`. Arrays are in groups of features.
+    """X or W as represented, its features in groups.
 
     X: (batch, groups, tile), with scales (batch, groups, 1). W: (groups, tile, outputs), with
     scales (groups, 1, outputs). Without groups there is one that holds every feature.
@@ -68,7 +68,7 @@ class Operand:
     values: Grid
     """Codes times scales, in float64."""
     limit: Grid
-    """No value lies farther than this from its original, unless it is not finite."""
+    """No value lies farther than this from its original; infinite where it is not finite."""
     counters: Counters
     zero_slices: int
     """Slices of zeros alone; their scale is one."""
@@ -228,7 +228,7 @@ def keep_apart(
 def smoothing_vector(
     x: NDArray[np.float32], w: NDArray[np.float32], alpha: float
 ) -> NDArray[np.float32]:
-    """max|x_j|^α / max|w_j|^(1-α) for each feature j; one where either is zero."""
+    """max|x_j|^α / max|w_j|^(1-α) for each feature j; one where either is zero or subnormal."""
     x_peak = np.max(np.abs(x), axis=0).astype(np.float64)
     w_peak = np.max(np.abs(w), axis=1).astype(np.float64)
     usable = (x_peak >= SMALLEST_NORMAL) & (w_peak >= SMALLEST_NORMAL)
@@ -285,7 +285,9 @@ def _operand(
         number_format=number_format,
         exact=exact,
         values=stored,
-        limit=_limit(exact, number_format, found, smoothed=smoothed),
+        limit=np.where(
+            np.isfinite(stored), _limit(exact, number_format, found, smoothed=smoothed), np.inf
+        ),
         counters=Counters(
             values=exact.size,
             clipped=int(np.count_nonzero(rounded.clipped)),

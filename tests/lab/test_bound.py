@@ -1,11 +1,15 @@
 """The bound holds for what ran, is no empty promise, and is broken by kernels that are wrong."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
 from lab.kit import anatomy, backend, bound, cases, policy_file, products
 from lab.kit.accuracy import reference_product
@@ -100,6 +104,61 @@ def test_a_wrong_kernel_breaks_the_bound(
 
     assert certified(operands, rescaled(sums, x_scales, w_scales), reference).exceeded == 0
     assert certified(operands, kernel(sums, x_scales, w_scales), reference).exceeded > 0
+
+
+def right_kernel(operands: Represented, *, backwards: bool, flush: bool) -> np.ndarray:
+    """One product in FP32, summed from either end; subnormal results may be zeros."""
+    smallest = np.finfo(np.float32).smallest_normal
+
+    def done(values: np.ndarray) -> np.ndarray:
+        values = np.asarray(values, np.float32)
+        return np.where(np.abs(values) < smallest, np.float32(0), values) if flush else values
+
+    x, w = operands.x, operands.w
+    order = slice(None, None, -1 if backwards else 1)
+    total = np.float32(0)
+    for group in range(operands.groups):
+        if operands.integer:
+            sums = done(x.codes[:, group].astype(int) @ w.codes[group].astype(int))
+        else:
+            a, b = (done(each.codes.astype(np.float32)) for each in (x, w))
+            sums = np.zeros((len(a), b.shape[2]), np.float32)
+            for k in range(operands.tile)[order]:
+                sums = done(sums + done(a[:, group, k, None] * b[group, None, k]))
+        for scales in (
+            None if x.scales is None else x.scales[:, group] if len(x.scales) > 1 else x.scales[0],
+            None if w.scales is None else w.scales[min(group, len(w.scales) - 1)],
+        ):
+            sums = sums if scales is None else done(sums * scales)
+        total = done(total + sums)
+    return total
+
+
+sizes = arrays.arrays(
+    np.float32, st.tuples(st.integers(2, 4), st.just(6)), elements=st.floats(-1e6, 1e6, width=32)
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["fp32", "bf16", "e4m3fn", "e4m3fn-scaled", "w8", "int8-row-column", "int8-groups-16"]
+)
+@settings(max_examples=40)
+@given(x=sizes, exponent=st.integers(-130, 20), backwards=st.booleans(), flush=st.booleans())
+def test_no_right_kernel_breaks_the_bound(
+    name: str, x: np.ndarray, exponent: int, backwards: bool, flush: bool
+) -> None:
+    policy = policy_file.load([name])[0]
+    policy = replace(policy, tile=3) if policy.tile else policy
+    with np.errstate(under="ignore", over="ignore"):
+        w = np.ldexp(np.ascontiguousarray(x.T[:, :2]), exponent).astype(np.float32)
+        inputs = Inputs(x=x, w=np.nan_to_num(w), description="")
+        operands = represent(inputs, policy)
+        reference = reference_product(inputs.x, inputs.w)
+        output = right_kernel(operands, backwards=backwards, flush=flush)
+
+    found = certified(operands, output, reference)
+
+    assert found is None or found.exceeded == 0
 
 
 def test_an_output_that_is_not_finite_breaks_a_finite_bound() -> None:

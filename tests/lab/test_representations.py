@@ -221,6 +221,7 @@ def test_a_program_the_compiler_refuses_ends_one_policy_and_not_the_run(
         (["--batch", "0"], "'0' is not a whole number from 1 to 2048"),
         (["--features", "2049"], "from 1 to 2048"),
         (["--batch", "2048", "--features", "2048", "--outputs", "5"], "is 20,971,520"),
+        (["--batch", "2048", "--features", "4", "--outputs", "129"], "is 264,192"),
         (["--polices", "fp32"], "unrecognized arguments"),
     ],
 )

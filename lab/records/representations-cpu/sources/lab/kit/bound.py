@@ -47,16 +47,16 @@ def gamma(roundings: int, unit: float = FP32_ROUNDOFF) -> float:
 
 
 def bound(operands: Represented) -> Bound:
-    """The limit for every output of this product, or the infinity that NaN and Inf allow."""
+    """The limit for every output of this product; none that is finite where NaN or Inf went in."""
     x, w = operands.x, operands.w
     x_size, w_size = np.abs(x.exact), np.abs(w.exact)
     missed = _sum(x.limit, w_size) + _sum(x_size, w.limit) + _sum(x.limit, w.limit)
-    size = _sum(x_size + x.limit, w_size + w.limit)
+    size = _sum(_largest(x), _largest(w))
     accumulations = 0 if operands.integer else operands.tile
     roundings = rescales(operands)
     # The two sides that are compared are FP64 sums themselves.
     comparison = 2 * gamma(operands.tile * operands.groups + 4, FP64_ROUNDOFF) * size
-    accumulation = gamma(accumulations) * size
+    accumulation = _times(gamma(accumulations), size)
     if operands.x_kept is not None and operands.w_kept is not None:
         kept = np.abs(operands.x_kept.astype(np.float64)) @ np.abs(
             operands.w_kept.astype(np.float64)
@@ -66,7 +66,7 @@ def bound(operands: Represented) -> Bound:
     return Bound(
         representation=missed + comparison,
         accumulation=accumulation,
-        rescale=gamma(roundings) * (1 + gamma(accumulations)) * size,
+        rescale=_times(gamma(roundings) * (1 + gamma(accumulations)), size),
         underflow=_underflow(operands),
     )
 
@@ -83,7 +83,19 @@ def rescales(operands: Represented) -> int:
 
 def _sum(x: Grid, w: Grid) -> Grid:
     """Σ over features, of operands in groups."""
-    found: Grid = np.einsum("mgt,gtn->mn", x, w, optimize=True)
+    with np.errstate(invalid="ignore"):  # infinity times zero: no limit, as it should be
+        found: Grid = np.einsum("mgt,gtn->mn", x, w, optimize=True)
+    return found
+
+
+def _times(factor: float, size: Grid) -> Grid:
+    """The product, zero for a factor of zero whatever the size."""
+    return factor * size if factor else np.zeros_like(size)
+
+
+def _largest(operand: Operand) -> Grid:
+    """The largest magnitude that each represented value may have."""
+    found: Grid = np.abs(operand.exact) + operand.limit
     return found
 
 
@@ -101,8 +113,7 @@ def _underflow(operands: Represented) -> Grid:
         by_w = w_scales[group] if w_scales.shape[0] > 1 else w_scales[0]
         lost += step * (inside * by_x * by_w + by_w + 2)
     if not operands.integer:
-        for small, other in ((_tiny(x), np.abs(w.values)), (np.abs(x.values), _tiny(w))):
-            lost += _sum(small, other)
+        lost += _sum(_tiny(x), _largest(w)) + _sum(_largest(x), _tiny(w))
     if operands.x_kept is not None and operands.w_kept is not None:
         a, b = (np.abs(each.astype(np.float64)) for each in (operands.x_kept, operands.w_kept))
         lost += np.where(a < step, a, 0) @ b + a @ np.where(b < step, b, 0)
@@ -116,9 +127,14 @@ def _scales(operand: Operand) -> Grid:
 
 
 def _tiny(operand: Operand) -> Grid:
-    """The size of those values whose codes a device may take for zero, and zero for all others."""
-    codes = np.abs(operand.code_values)
-    return np.where(codes < float(SMALLEST_NORMAL), np.abs(operand.values), 0.0)
+    """The largest size of values that a device may take for zero, and zero for all others.
+
+    Only a format that reaches below the smallest normal float32 has such codes.
+    """
+    if operand.number_format.half_spacing >= float(SMALLEST_NORMAL):
+        return np.zeros_like(operand.exact)
+    smallest = (np.abs(operand.exact) - operand.limit) / _scales(operand)
+    return np.where(smallest < float(SMALLEST_NORMAL), _largest(operand), 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
