@@ -7,6 +7,7 @@ from report.numbers.representations import (
     ORDINARY,
     OUTLIER,
     REPAIRS,
+    Certificate,
     RepresentationsRun,
     Result,
 )
@@ -123,34 +124,52 @@ def _repair(run: RepresentationsRun, policy: str, base: str, note: Workings) -> 
 
 
 def _bounds(run: RepresentationsRun, base: str, note: Workings) -> None:
-    """How many outputs stayed within their bound, over all that a program gave."""
-    held = [
-        (result, result.found.certificate)
-        for result in run.results.values()
-        if result.status == "measured" and result.found and result.found.certificate
-    ]
+    """How many outputs stayed within their bound: policy by policy, and all that programs gave."""
+    held: dict[str, list[tuple[str, Certificate]]] = {}
+    for result in run.results.values():
+        if result.status == "measured" and result.found and result.found.certificate:
+            pointer = f"{run.name}#/results/{result.id}/bound"
+            held.setdefault(result.policy, []).append((pointer, result.found.certificate))
     if not held:
         return
-    results = f"{run.name}#/results"
-    outputs = sum(certificate.outputs for _, certificate in held)
-    under = outputs - sum(certificate.exceeded for _, certificate in held)
-    total = note.derive(f"{base}/outputs", outputs, r"\sum n", results)
+    outputs, beyond = [], []
+    for policy, certificates in held.items():
+        outputs.append(
+            note.derive(
+                f"{base}/{policy}/outputs",
+                sum(each.outputs for _, each in certificates),
+                r"\sum_{\mathrm{cases}} n",
+                *(f"{pointer}/outputs" for pointer, _ in certificates),
+            )
+        )
+        beyond.append(
+            note.derive(
+                f"{base}/{policy}/exceeded",
+                sum(each.exceeded for _, each in certificates),
+                r"\sum_{\mathrm{cases}} n_{|e| > B}",
+                *(f"{pointer}/exceeded" for pointer, _ in certificates),
+                kind="measured",
+            )
+        )
+    every = [pair for certificates in held.values() for pair in certificates]
+    count = sum(each.outputs for _, each in every)
+    exceeded = sum(each.exceeded for _, each in every)
+    total = note.derive(f"{base}/outputs", count, r"\sum n", *outputs)
     note.derive(
         f"{base}/share_under",
-        Fraction(under, outputs),
-        r"\sum [\,|e| \le B\,] / \sum n",
-        results,
+        Fraction(count - exceeded, count),
+        r"1 - \sum n_{|e| > B} / \sum n",
         total,
+        *beyond,
         kind="measured",
     )
-    note.derive(f"{base}/results", len(held), r"\text{results with a bound}", results)
-    known = {r.id: c.worst.value for r, c in held if c.worst.value is not None}
+    known = [(each.worst.value, pointer) for pointer, each in every if each.worst.value is not None]
     if known:
-        worst = max(known, key=lambda id_: known[id_])
+        worst, pointer = max(known)
         note.derive(
             f"{base}/worst_ratio",
-            known[worst],
+            worst,
             r"\max |e| / B",
-            f"{results}/{worst}/bound/worst_ratio",
+            f"{pointer}/worst_ratio",
             kind="measured",
         )

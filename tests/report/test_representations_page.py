@@ -68,7 +68,6 @@ def test_every_place_that_a_pointer_leads_to_is_there():
         }
     places |= {study().values.place_of(f"{RECORD}#/{key}/x") for key in ("inputs", "request")}
     places.add(study().values.place_of(f"{RECORD}#/scope/statement"))
-    places.add(study().values.place_of(f"{RECORD}#/results"))
 
     assert {place.partition("#")[2] for place in places} <= ids
 
