@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from report.content import Content
 from report.exhibit import Table
 from report.numbers.lowering import Preflight
+from report.numbers.replay import Replay
 from report.numbers.representations import RepresentationsRun
 from report.numbers.study import Study
-from report.tables import compiled, compiled_record, reference, representations
+from report.numbers.sweep import SweepRun
+from report.tables import compiled, compiled_record, reference, replay, representations, sweep
 
 
 def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
@@ -19,4 +21,9 @@ def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
         tables += representations.tables(represented)
     if shown := study.featured(RepresentationsRun):
         tables += representations.lesson_tables(shown)
+    tables += replay.short_tables(study)
+    for replayed in study.of(Replay).values():
+        tables += replay.tables(replayed)
+    for swept in study.of(SweepRun).values():
+        tables += sweep.tables(swept, study.runs)
     return {table.name: table for table in tables}
