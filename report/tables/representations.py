@@ -144,13 +144,9 @@ def settings(run: RepresentationsRun) -> Table:
     rows = [
         (
             _name(run, policy),
-            _plain(_granularity(policy)),
-            _plain(policy.axis),
-            _plain(policy.scale_type),
-            _plain(policy.bound),
-            _plain(policy.zero_point),
-            _plain(policy.rounding),
-            _plain(policy.saturation),
+            _noted(_granularity(policy), f"axis: {policy.axis}"),
+            _noted(policy.scale_type, f"bound: {policy.bound}; zero point: {policy.zero_point}"),
+            _noted(policy.rounding, f"overflow: {policy.saturation}"),
             _calibration(policy),
             _plain(_outliers(policy)),
         )
@@ -159,9 +155,13 @@ def settings(run: RepresentationsRun) -> Table:
     return _table(
         f"{run.name}-settings",
         "How each policy quantizes",
-        "Operands|Granularity|Axis|Scales|Bound|Zero|Rounding|Overflow|Calibrated on|Outliers",
+        "Operands|Granularity|Scales|Rounding|Calibrated on|Outliers",
         rows,
     )
+
+
+def _noted(text: str, note: str) -> Cell:
+    return Cell(text=literal(text), note=literal(note))
 
 
 def _granularity(policy: PolicyFile) -> str:
