@@ -37,6 +37,7 @@ test: $(VENV)/all.done browser signer
 lab: $(VENV)/all.done
 	$(IN_VENV) -m lab.check_precision
 	$(IN_VENV) build.py run precision_profile --platform cpu --trace
+	$(IN_VENV) build.py run representations --platform cpu
 
 bench: $(VENV)/all.done
 	@$(IN_VENV) bench/bench.py

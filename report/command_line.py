@@ -23,6 +23,9 @@ LABS = {
     "precision_profile": {
         name: f"--{name}" for name in ("platform", "batch", "features", "outputs", "steps", "trace")
     },
+    "representations": {
+        name: f"--{name}" for name in ("platform", "batch", "features", "outputs", "policies")
+    },
     "batch_sweep": {
         **{name: f"--{name}" for name in ("platform", "batches", "features", "outputs")},
         **{"arrays_kib": "--arrays-kib", "squares": "--squares"},

@@ -21,6 +21,7 @@ from report.figures.pack import pack, unpack
 from report.inputs import version
 from report.numbers.lowering import Preflight
 from report.numbers.precision import PrecisionRun
+from report.numbers.representations import RepresentationsRun
 from report.numbers.run import Run
 from report.numbers.study import Study, digest_of
 from report.numbers.sweep import SweepRun
@@ -58,6 +59,9 @@ FIGURES = (
     Entry(name="what-fits", module="fits", needs=(Preflight,)),
     Entry(name="error-by-policy", module="error", needs=(PrecisionRun, "formats")),
     Entry(name="quantization-step", module="step", needs=("quantization_step",)),
+    Entry(name="outlier-repair", module="repair", needs=(RepresentationsRun,)),
+    Entry(name="error-anatomy", module="anatomy", needs=(RepresentationsRun,)),
+    Entry(name="bound-ratios", module="bound_ratios", needs=(RepresentationsRun,)),
     Entry(name="bytes-by-policy", module="bytes", needs=(PrecisionRun,)),
     Entry(name="sample-strips", module="strips", needs=(TimingRun,)),
     Entry(name="timing-verdicts", module="verdicts", needs=(TimingRun,)),

@@ -8,6 +8,7 @@ from report.numbers import (
     compiled_pointers,
     precision_pointers,
     replay_pointers,
+    representations_pointers,
     sweep_pointers,
     timing_pointers,
 )
@@ -29,6 +30,7 @@ class Grammar(Protocol):
 _GRAMMARS: Mapping[object, Grammar] = {
     "assay/precision/1": precision_pointers,
     "assay/preflight/1": compiled_pointers,
+    "assay/representations/1": representations_pointers,
     "assay/replay/1": replay_pointers,
     "assay/sweep/1": sweep_pointers,
     "assay/timing/1": timing_pointers,
