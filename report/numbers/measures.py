@@ -10,8 +10,7 @@ from statistics import median, quantiles
 
 from report.numbers.profile import Profile, Span, Step, self_ns
 
-NS = 1e-9
-"""Seconds in a nanosecond."""
+NS_PER_S = 1_000_000_000
 
 SHARES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "matrix_share": (("matrix",), "matrix products"),
@@ -80,7 +79,7 @@ def _steps(profile: Profile) -> Measures:
     yield (
         "first_step_s",
         Measure(
-            number=times.first_ns * NS if times else None,
+            number=times.first_ns / NS_PER_S if times else None,
             formula="d_0",
             inputs=each[:1],
             unit="s",
@@ -90,7 +89,7 @@ def _steps(profile: Profile) -> Measures:
     yield (
         "step_median_s",
         Measure(
-            number=times.median_ns * NS if times else None,
+            number=times.median_ns / NS_PER_S if times else None,
             formula=r"\mathrm{median}(d_0, d_1, \dots)",
             inputs=each,
             unit="s",
@@ -100,7 +99,7 @@ def _steps(profile: Profile) -> Measures:
     yield (
         "step_steady_s",
         Measure(
-            number=None if steady is None else steady * NS,
+            number=None if steady is None else steady / NS_PER_S,
             formula=r"\mathrm{median}(d_1, d_2, \dots)",
             inputs=each[1:],
             unit="s",
@@ -155,7 +154,7 @@ def _lines(profile: Profile) -> Measures:
         inputs = tuple(f"lines/{at}/{key}" for key in ("busy_ns", "first_ns", "last_ns"))
         yield (
             f"{place}/busy_s",
-            Measure(number=line.busy_ns * NS, formula="u", inputs=inputs[:1], unit="s"),
+            Measure(number=line.busy_ns / NS_PER_S, formula="u", inputs=inputs[:1], unit="s"),
         )
         yield f"{place}/busy_share", _share(line.busy_ns, line.span_ns, "u / (t_1 - t_0)", inputs)
 
@@ -254,7 +253,7 @@ def _gaps(profile: Profile) -> Measures:
         yield (
             f"{place}/longest_s",
             Measure(
-                number=None if longest is None else longest * NS,
+                number=None if longest is None else longest / NS_PER_S,
                 formula=r"\max g_i",
                 inputs=() if longest is None else (f"gaps/{at}/duration_ns",),
                 unit="s",
@@ -271,7 +270,7 @@ def _gaps(profile: Profile) -> Measures:
             window,
             r"\sum g_i / T",
             ("gaps_summary/between-steps/total_ns", "window/duration_ns"),
-            reason=NO_STEPS,
+            reason="no time between steps is told",
         ),
     )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 
 from report.notation import render
+from report.numbers.measures import NS_PER_S
 from report.numbers.profile import Profile, Step
 
 FACTORS = ("device", "program", "steps", "versions", "profiler", "processes")
@@ -67,7 +68,7 @@ class Result:
     @property
     def told(self) -> str:
         times = " against ".join(
-            render(each * 1e-9, "seconds(2)") for each in (self.one_ns, self.two_ns)
+            render(each / NS_PER_S, "seconds(2)") for each in (self.one_ns, self.two_ns)
         )
         if self.middle is None or self.low is None or self.high is None:
             return f"{self.name}: {times}, {self.note}"

@@ -155,7 +155,8 @@ def _communicates(profile: Profile, measures: Mapping[str, Measure]) -> Judgemen
     share = measures["collective_share"].number
     skewed = [*_skews(profile)]
     hosts = (
-        f"Steps that last more than {_percent(SKEWED)} longer on one host than on another: {len(skewed)}."
+        f"Steps that last over {_percent(SKEWED)} longer on one host than on another:"
+        f" {len(skewed)}."
         if len(profile.hosts) > 1
         else "One host is in this capture, so nothing is said of skew between hosts."
     )
@@ -256,8 +257,8 @@ RULES = (
         id="matrix",
         observation="Large matrix activity on a busy device",
         fires_when=(
-            f"matrix products take at least {_percent(MATRIX)} of the time in operations, and operations"
-            f" at least {_percent(BUSY)} of the steps"
+            f"matrix products take at least {_percent(MATRIX)} of the time in operations, and"
+            f" operations at least {_percent(BUSY)} of the steps"
         ),
         hypothesis="Arithmetic may limit this region.",
         experiment=(
@@ -269,7 +270,9 @@ RULES = (
     Rule(
         id="movement",
         observation="Heavy data movement",
-        fires_when=f"copies and transfers take at least {_percent(MOVES)} of the time in operations",
+        fires_when=(
+            f"copies and transfers take at least {_percent(MOVES)} of the time in operations"
+        ),
         hypothesis="Memory traffic or launch overhead may dominate, above all at a small batch.",
         experiment="Change the batch alone, within what latency and memory allow.",
         judge=_moves,
@@ -278,8 +281,8 @@ RULES = (
         id="communication",
         observation="Long collectives, or hosts that disagree",
         fires_when=(
-            f"collectives take at least {_percent(COMMUNICATES)} of the time in operations, or a step"
-            f" lasts over {_percent(SKEWED)} longer on one host than on another"
+            f"collectives take at least {_percent(COMMUNICATES)} of the time in operations, or a"
+            f" step lasts over {_percent(SKEWED)} longer on one host than on another"
         ),
         hypothesis="Communication, or a host that arrives late, may hold the others up.",
         experiment=(
@@ -290,7 +293,9 @@ RULES = (
     Rule(
         id="rematerialization",
         observation="Recomputation after rematerialization",
-        fires_when=f"operations named as rematerialized take at least {_percent(REPEATS)} of the time",
+        fires_when=(
+            f"operations named as rematerialized take at least {_percent(REPEATS)} of the time"
+        ),
         hypothesis="Saving memory may cost this much additional work.",
         experiment=(
             "Switch rematerialization off at the same shape, and compare peak memory and step time."
