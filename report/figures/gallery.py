@@ -21,10 +21,13 @@ from report.content import Content
 from report.errors import UsageFault, did_you_mean
 from report.exhibit import Figure
 from report.figures.pack import pack, unpack
+from report.numbers.lowering import Preflight
+from report.numbers.precision import PrecisionRun
+from report.numbers.run import Run
 from report.numbers.study import Study, digest_of
 
 _HERE = Path(__file__).parent
-_FONT = _HERE.parents[1] / "templates" / "fonts" / "assay-sans.ttf"
+_FONTS = sorted((_HERE.parents[1] / "templates" / "fonts").glob("*.ttf"))
 _CODE = (
     *sorted(_HERE.glob("*.py")),
     *sorted(_HERE.with_name("numbers").glob("*.py")),
@@ -36,22 +39,25 @@ _RENDERERS = ("altair", "vl-convert-python")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One figure: the module that draws it, and the parts of study or content its `draw` takes."""
+    """One figure: the module that draws it, and what its `draw` takes.
+
+    A need is a part of the study or content by name, or a kind of run: the featured one.
+    """
 
     name: str
     module: str
-    needs: tuple[str, ...]
+    needs: tuple[str | type[Run], ...]
 
 
 FIGURES = (
     Entry(name="memory-budget", module="memory", needs=("memory",)),
     Entry(name="kv-cache", module="kv_cache", needs=("kv_cache",)),
-    Entry(name="instruction-matrix", module="instructions", needs=("preflight",)),
-    Entry(name="padding-staircase", module="staircase", needs=("preflight",)),
-    Entry(name="what-fits", module="fits", needs=("preflight",)),
-    Entry(name="error-by-policy", module="error", needs=("featured", "formats")),
+    Entry(name="instruction-matrix", module="instructions", needs=(Preflight,)),
+    Entry(name="padding-staircase", module="staircase", needs=(Preflight,)),
+    Entry(name="what-fits", module="fits", needs=(Preflight,)),
+    Entry(name="error-by-policy", module="error", needs=(PrecisionRun, "formats")),
     Entry(name="quantization-step", module="step", needs=("quantization_step",)),
-    Entry(name="bytes-by-policy", module="bytes", needs=("featured",)),
+    Entry(name="bytes-by-policy", module="bytes", needs=(PrecisionRun,)),
     Entry(name="roofline", module="roofline", needs=("roofline",)),
 )
 """In the order in which the lesson shows them."""
@@ -84,9 +90,13 @@ def draw_one(name: str, study: Study, content: Content) -> Figure:
 
 
 def _parts(entry: Entry, study: Study, content: Content) -> tuple[object, ...]:
-    return tuple(
-        content.formats if need == "formats" else getattr(study, need) for need in entry.needs
-    )
+    return tuple(_part(need, study, content) for need in entry.needs)
+
+
+def _part(need: str | type[Run], study: Study, content: Content) -> object:
+    if isinstance(need, type):
+        return study.featured(need)
+    return content.formats if need == "formats" else getattr(study, need)
 
 
 def _key(entry: Entry, parts: tuple[object, ...]) -> str:
@@ -96,9 +106,9 @@ def _key(entry: Entry, parts: tuple[object, ...]) -> str:
 
 @once
 def _renderer() -> str:
-    """Digest of the drawing code and font, with the versions of the libraries."""
+    """Digest of the drawing code and fonts, with the versions of the libraries."""
     digest = sha256()
-    for path in (*_CODE, _FONT):
+    for path in (*_CODE, *_FONTS):
         digest.update(sha256(path.read_bytes()).digest())
     return " ".join([digest.hexdigest(), *(f"{name} {version(name)}" for name in _RENDERERS)])
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from report.evidence import Evidence
 from report.ladder import RUNGS, Rung
-from report.numbers.precision import Artifact, CompilerMemory, Scope, recorded_at
 from report.numbers.reading import Fields
+from report.numbers.run import Artifact, CompilerMemory, Scope, recorded_at, source_of
 from report.source import Source
 
 SCHEMA = "assay/preflight/1"
@@ -370,6 +370,18 @@ class Preflight:
     fits: Mapping[str, FitStudy]
 
     @property
+    def device(self) -> str:
+        return "no device"
+
+    @property
+    def made(self) -> str:
+        return "compiled on a CPU, with nothing run"
+
+    @property
+    def extent(self) -> str:
+        return f"{len(self.programs)} programs compiled"
+
+    @property
     def generations(self) -> tuple[str, ...]:
         return tuple(self.targets)
 
@@ -404,11 +416,7 @@ def read_preflight(evidence: Evidence) -> Preflight:
     staircase, steps = _part(report, "staircase"), _part(report, "steps")
     run = Preflight(
         name=record.name,
-        source=Source(
-            name=f"{record.name}/report.json",
-            href=f"records/{record.name}/report.json",
-            sha256=files.get("report.json"),
-        ),
+        source=source_of(evidence),
         level=evidence.level,
         scope=Scope(
             platform=scope.name("platform"),

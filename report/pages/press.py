@@ -16,7 +16,7 @@ from report.cache import Store
 from report.content import Content, Document, Term
 from report.errors import Fault
 from report.evidence import Evidence
-from report.numbers.precision import Scope
+from report.numbers.run import Scope
 from report.numbers.study import Study
 from report.pages.anchors import relative
 from report.pages.desk import Claim, Desk, Heading, Stated
@@ -130,9 +130,7 @@ class Press:
 
     def scope_of(self, record: str) -> Scope:
         """Where a record was made, and the sentence that must stand above its numbers."""
-        if record in self.study.precision:
-            return self.study.precision[record].scope
-        return self.study.preflights[record].scope
+        return self.study.runs[record].scope
 
     def template(self, kind: str) -> Template:
         return self.templates.get_template(f"{kind}.html")

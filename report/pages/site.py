@@ -17,6 +17,7 @@ from report.content import Content, Document
 from report.errors import ContentFault, raise_if_any
 from report.evidence import Evidence
 from report.exhibit import Figure, Table
+from report.numbers.precision import PrecisionRun
 from report.numbers.study import Study
 from report.pages.anchors import NOUNS, Anchor, Anchors
 from report.pages.desk import Claim, Desk, Stated
@@ -31,7 +32,6 @@ from report.pages.preflight_page import PATH as PREFLIGHT
 from report.pages.preflight_page import TITLE as PREFLIGHT_TITLE
 from report.pages.preflight_page import add_preflight_anchors, set_preflight
 from report.pages.press import Imprint, Press, environment, term_anchor
-from report.pages.record_page import made_on
 from report.pages.reference import (
     TABLE_PAGES,
     TITLES,
@@ -76,7 +76,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     shelf = Shelf(
         figures=figures,
         tables=tables,
-        made={name: made_on(study, name) for name in evidence},
+        made={name: study.runs[name].made for name in evidence},
         pieces=pieces,
     )
     anchors = Anchors()
@@ -140,7 +140,8 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
 
 def featured_first(evidence: Mapping[str, Evidence], study: Study) -> dict[str, Evidence]:
     """The records, that of the lesson's figures before the others."""
-    first = study.featured.name if study.featured else ""
+    shown = study.featured(PrecisionRun)
+    first = shown.name if shown else ""
     return dict(sorted(evidence.items(), key=lambda item: item[0] != first))
 
 

@@ -15,7 +15,7 @@ from report.numbers.lowering import (
     Preflight,
     Program,
 )
-from report.numbers.precision import Artifact
+from report.numbers.run import Artifact
 from report.tables import compiled as short
 
 IN_PARTS = (LESSON, BATCH_ONE)
