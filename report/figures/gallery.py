@@ -27,7 +27,7 @@ from report.numbers.run import Run
 from report.numbers.study import Study, digest_of
 
 _HERE = Path(__file__).parent
-_FONT = _HERE.parents[1] / "templates" / "fonts" / "assay-sans.ttf"
+_FONTS = sorted((_HERE.parents[1] / "templates" / "fonts").glob("*.ttf"))
 _CODE = (
     *sorted(_HERE.glob("*.py")),
     *sorted(_HERE.with_name("numbers").glob("*.py")),
@@ -106,9 +106,9 @@ def _key(entry: Entry, parts: tuple[object, ...]) -> str:
 
 @once
 def _renderer() -> str:
-    """Digest of the drawing code and font, with the versions of the libraries."""
+    """Digest of the drawing code and fonts, with the versions of the libraries."""
     digest = sha256()
-    for path in (*_CODE, _FONT):
+    for path in (*_CODE, *_FONTS):
         digest.update(sha256(path.read_bytes()).digest())
     return " ".join([digest.hexdigest(), *(f"{name} {version(name)}" for name in _RENDERERS)])
 

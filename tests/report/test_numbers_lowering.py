@@ -8,7 +8,13 @@ import pytest
 from report.errors import EvidenceMismatch
 from report.ladder import Rung
 from report.numbers.ceilings import judge
-from report.numbers.lowering import GENERATIONS, POLICIES, STATEMENT, read_preflight
+from report.numbers.lowering import (
+    GENERATIONS,
+    POLICIES,
+    STATEMENT,
+    Preflight,
+    read_preflight,
+)
 from report.numbers.study import work_out
 from tests.report.numbers_ground import content, edited, evidence, study
 
@@ -145,7 +151,7 @@ def test_without_a_record_every_ceiling_is_grey():
 def test_a_study_without_a_preflight_greys_its_roofline():
     alone = work_out({"precision-cpu": evidence()["precision-cpu"]}, content())
 
-    assert alone.preflight is None
+    assert alone.featured(Preflight) is None
     assert set(alone.roofline.grey) == set(alone.roofline.rooflines)
     assert "v5e" not in study().roofline.grey
     assert "v3" in study().roofline.grey
