@@ -18,7 +18,7 @@ from report.numbers.timeline import Mark, Part, Row, Timeline, lay_out
 
 BAR, PITCH = 15, 17
 """Height of a mark and of one level of nesting, in px."""
-HEAD, LABEL, BELOW = 24, 17, 7
+HEAD, LABEL, BELOW = 20, 17, 9
 """Heights of a part's name and of a row's, and the room below a row, in px."""
 LETTER = 6.1
 """Width of a letter inside a mark, in px."""
@@ -76,14 +76,15 @@ def draw(profile: Profile) -> Figure:
         ),
         caption=(
             "Lanes side by side are concurrent, and nested times are parts of one another, so"
-            f" none of them may be added.{columns}{hidden}"
+            " none of them may be added. The row of an operation shows those of its events that"
+            f" the summary still tells apart.{columns}{hidden}"
         ),
         alt_text=alt_text,
         kind="measured",
         drawing=draw_both(
             name,
-            _chart(timeline, unit, narrow=False),
-            _chart(timeline, unit, narrow=True),
+            _chart(timeline, unit, sees_devices=profile.sees_devices, narrow=False),
+            _chart(timeline, unit, sees_devices=profile.sees_devices, narrow=True),
             alt_text=alt_text,
             controls=_controls(timeline),
         ),
@@ -102,14 +103,19 @@ def _finding(profile: Profile) -> str:
     steps = f"{count:,} step{'' if count == 1 else 's'}" if count else "No steps"
     if not profile.sees_devices:
         return f"{steps} on the host, and no device lane."
-    if busy is None:
+    if busy is not None:
+        first = (
+            f"; the first step lasts {render(ratio, 'fixed(1)')} times the others" if ratio else ""
+        )
+        return f"Devices run operations in {render(busy, 'percent(0)')} of the steps{first}."
+    planes = profile.busy_planes
+    shares = [found[f"devices/{plane.id}/busy_share"].number for plane in planes]
+    known = [share for share in shares if share is not None]
+    if not known or profile.host_device_comparable is False:
         return f"{steps}, and devices whose times cannot be set beside them."
-    first = (
-        f"; the first step lasts {render(ratio, 'fixed(1)')} times the others"
-        if ratio is not None
-        else ""
-    )
-    return f"Devices run operations in {render(busy, 'percent(0)')} of the steps{first}."
+    low, high = (render(share, "percent(0)") for share in (min(known), max(known)))
+    spread = low if low == high else f"{low} to {high}"
+    return f"{steps}, and {len(known)} device planes that are busy for {spread} of their span."
 
 
 def _in_words(profile: Profile, timeline: Timeline) -> str:
@@ -174,9 +180,9 @@ def _table(profile: Profile, timeline: Timeline) -> Table:
 # The chart ---------------------------------------------------------------------------------
 
 
-def _chart(timeline: Timeline, unit: Unit, *, narrow: bool) -> alt.LayerChart:
+def _chart(timeline: Timeline, unit: Unit, *, sees_devices: bool, narrow: bool) -> alt.LayerChart:
     width = 330 if narrow else 600
-    texts, marks, height = _place(timeline, unit)
+    texts, marks, height = _place(timeline, unit, sees_devices=sees_devices)
     frame = theme.Frame(width=width, height=height + 44, left=2, right=2, top=0, bottom=44)
     pixel = f"(t1-t0)/{frame.plot_width}"
     wide = f"(min(datum.e,t1)-datum.a)>3*{pixel}"
@@ -224,7 +230,7 @@ def _chart(timeline: Timeline, unit: Unit, *, narrow: bool) -> alt.LayerChart:
         named.mark_text(fontSize=11, dx=3, color=theme.PAPER).encode(x=x, y=middle, text="text:N"),
         *(
             written.transform_filter(f"datum.k=='{kind}'")
-            .mark_text(**style)
+            .mark_text(limit=frame.plot_width, **style)
             .encode(
                 x=alt.value(0),
                 y=y,
@@ -238,16 +244,15 @@ def _chart(timeline: Timeline, unit: Unit, *, narrow: bool) -> alt.LayerChart:
 
 
 def _place(
-    timeline: Timeline, unit: Unit
+    timeline: Timeline, unit: Unit, *, sees_devices: bool
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
     """Texts and marks with their places from the top, and the height of all."""
     texts: list[dict[str, Any]] = []
     marks: list[dict[str, Any]] = []
     top, part = 0, ""
-    seen = {row.part for row in timeline.rows}
     for row in timeline.rows:
         if row.part != part:
-            if row.part == "operation" and "device" not in seen:
+            if row.part == "operation" and not sees_devices:
                 texts += [
                     {"k": "part", "p": "device", "y": top + 10, "n": PARTS["device"]},
                     {"k": "row", "p": "device", "y": top + 10 + LABEL, "n": NO_DEVICE},

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-from report.numbers.profile import Profile, Span, Step, self_ns
+from report.numbers.profile import Profile, Span, Step, own_ns
 
 NS_PER_S = 1_000_000_000
 
@@ -72,7 +72,7 @@ def _counts(profile: Profile) -> Measures:
 
 def _steps(profile: Profile) -> Measures:
     times = profile.times
-    whole = [at for at, step in enumerate(profile.steps) if step.complete]
+    whole = [at for at, _ in profile.whole_steps]
     each = tuple(f"steps/{at}/duration_ns" for at in whole)
     steady = times.steady_ns if times else None
     alone = ONE_STEP if times else NO_STEPS
@@ -165,15 +165,15 @@ def _devices(profile: Profile) -> Measures:
     for at, plane in enumerate(profile.planes):
         if plane not in profile.busy_planes:
             continue
-        view = plane.work_view
+        view = plane.work
         inputs = (f"planes/{at}/busy/{view}", f"planes/{at}/first_ns", f"planes/{at}/last_ns")
         place = f"devices/{plane.id}"
         busy = plane.busy_ns.get(view)
         yield f"{place}/busy_share", _share(busy, plane.span_ns, "u / (t_1 - t_0)", inputs)
         shares = [
             (f"steps/{nth}/devices", _busy_in(step, plane.id), step.duration_ns)
-            for nth, step in enumerate(profile.steps)
-            if step.complete and profile.host_device_comparable
+            for nth, step in profile.whole_steps
+            if profile.host_device_comparable
         ]
         measured = _share(
             sum(busy for _, busy, _ in shares),
@@ -205,7 +205,7 @@ def _devices(profile: Profile) -> Measures:
 
 def waits_of(profile: Profile) -> list[tuple[Step, Span]]:
     """Each whole step but the first, with the time in it before any device worked."""
-    steps = [step for step in profile.steps if step.complete and step.devices and step.duration_ns]
+    steps = [step for _, step in profile.whole_steps if step.devices and step.duration_ns]
     return [
         (
             step,
@@ -233,11 +233,11 @@ def _operations(profile: Profile) -> Measures:
     whole, reason = profile.work_ns, NO_OPERATIONS
     for name, (categories, _) in SHARES.items():
         found = [op for op in profile.work if op.category in categories]
-        yield name, _share(self_ns(found), whole, r"\sum s_c / \sum s", (), reason=reason)
+        yield name, _share(own_ns(found), whole, r"\sum s_c / \sum s", (), reason=reason)
     again = [op for op in profile.work if op.rematerialized]
     yield (
         "rematerialized_share",
-        _share(self_ns(again), whole, r"\sum s_r / \sum s", (), reason=reason),
+        _share(own_ns(again), whole, r"\sum s_r / \sum s", (), reason=reason),
     )
 
 

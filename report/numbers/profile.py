@@ -18,11 +18,13 @@ Level = Literal["ok", "note", "warning", "refusal"]
 DEVICE_VIEWS = ("steps", "modules", "ops", "async", "stream", "annotation")
 """What a line of a device shows. They are views of one time, so they are never added."""
 WORK_VIEWS = ("ops", "stream")
-"""The views whose union tells when a device ran anything: a TPU's operations, a GPU's kernels."""
-VIEWS = (*DEVICE_VIEWS, "host", "other")
-OPERATION_VIEWS = ("ops", "stream", "async", "modules", "annotation", "host-op", "host", "python")
+"""The views whose events are what a device runs: a TPU's operations, a GPU's kernels."""
+VIEWS = (*DEVICE_VIEWS, "host", "python", "other")
+OPERATION_VIEWS = (*VIEWS, "host-op")
 """Whose events are counted by name. `host-op` is an operation that a CPU ran on a host thread."""
 CATEGORIES = ("matrix", "collective", "copy", "transfer", "compile", "other")
+LABEL = 48
+"""Characters of an operation's name where room is scarce."""
 GAP_KINDS = ("between-steps", "between-operations")
 
 
@@ -101,12 +103,9 @@ class Plane:
     """From its first event to the end of its last."""
     busy_ns: Mapping[str, int]
     """By view: the union over the plane's lines of that view."""
+    work: str
+    """The view that tells when a device ran anything; empty for a plane without one."""
     stats: Mapping[str, str]
-
-    @property
-    def work_view(self) -> str:
-        """The view that tells when the device ran anything; empty for a plane without one."""
-        return next((view for view in WORK_VIEWS if view in self.busy_ns), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +127,6 @@ class Line:
     depth: int
     """How deep its events nest; 1 when they do not."""
     overlapping: int
-    python_frames: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +225,12 @@ class Operation:
     planes: int
     longest: Placed | None
 
+    @property
+    def label(self) -> str:
+        """Its name in a few letters: a TPU's operations are named by their whole line of HLO."""
+        name = self.hlo_op or self.name.partition(" = ")[0].removeprefix("%")
+        return name if len(name) <= LABEL else f"{name[: LABEL - 1]}…"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap(Placed):
@@ -324,8 +328,8 @@ class Profile:
     device_steps: int
     operations: tuple[Operation, ...]
     operations_left_out: Mapping[str, LeftOut]
-    totals: Mapping[str, Mapping[str, int]]
-    """By view: events, sum_ns, self_ns, busy_ns."""
+    self_ns: Mapping[str, int]
+    """By view: the own time of all operations, the listed and the others."""
     gaps: tuple[Gap, ...]
     gap_totals: Mapping[str, LeftOut]
     """By kind: how many gaps there were in all, and their time."""
@@ -350,12 +354,28 @@ class Profile:
     @property
     def sees_devices(self) -> bool:
         """Whether the work of any device is in the capture."""
-        return any(plane.work_view for plane in self.busy_planes)
+        return any(plane.work for plane in self.busy_planes)
+
+    @property
+    def led(self) -> tuple[tuple[int, Step], ...]:
+        """The steps that the capture is about, with their places: one name, on one plane.
+
+        Other annotations may look like steps, and other hosts annotate the same ones again.
+        """
+        groups: dict[tuple[str, str], list[tuple[int, Step]]] = {}
+        for at, step in enumerate(self.steps):
+            groups.setdefault((step.name, step.plane), []).append((at, step))
+        longest = max(groups, key=lambda group: len(groups[group]), default=None)
+        return tuple(groups[longest]) if longest else ()
+
+    @property
+    def whole_steps(self) -> tuple[tuple[int, Step], ...]:
+        """Those of them that the capture did not cut, since a cut step has no duration."""
+        return tuple((at, step) for at, step in self.led if step.complete)
 
     @property
     def times(self) -> StepTimes | None:
-        """Of complete steps, since a step that was cut has no duration."""
-        durations = tuple(step.duration_ns for step in self.steps if step.complete)
+        durations = tuple(step.duration_ns for _, step in self.whole_steps)
         return StepTimes(durations_ns=durations) if durations else None
 
     @property
@@ -372,17 +392,19 @@ class Profile:
         return tuple(op for op in self.operations if op.view in views)
 
     @property
+    def work_views(self) -> tuple[str, ...]:
+        """Whose operations are counted: those of devices, else those a CPU ran on the host."""
+        return WORK_VIEWS if self.sees_devices else ("host-op",)
+
+    @property
     def work(self) -> tuple[Operation, ...]:
-        """Operations in the view that counts: a device's, else those a CPU ran on the host."""
-        return self.of_view(*WORK_VIEWS) if self.sees_devices else self.of_view("host-op")
+        return self.of_view(*self.work_views)
 
     @property
     def work_ns(self) -> int:
-        """Self time of all operations in that view, listed or not."""
-        views = WORK_VIEWS if self.sees_devices else ("host-op",)
-        return sum(self.totals[view]["self_ns"] for view in views if view in self.totals)
+        return sum(self.self_ns.get(view, 0) for view in self.work_views)
 
 
-def self_ns(operations: Iterable[Operation]) -> int:
+def own_ns(operations: Iterable[Operation]) -> int:
     """Their own time: may be added, since no event's children are in it twice."""
     return sum(operation.self_ns for operation in operations)

@@ -158,7 +158,7 @@ def _fields(profile: Profile) -> Iterator[tuple[str, str]]:
     yield "steps/count", f"{len(profile.steps)}"
     yield "steps/names", ", ".join(dict.fromkeys(step.inner or step.name for step in profile.steps))
     yield "profiler/formats", ", ".join(sorted({file.format for file in profile.files}))
-    frames = any(line.python_frames for line in profile.lines)
+    frames = any(line.view == "python" and line.events for line in profile.lines)
     yield "profiler/python frames", "recorded" if frames else "not recorded"
     for plane in profile.planes:
         factor = {"metadata": "versions", "environment": "profiler"}.get(plane.kind)

@@ -23,7 +23,7 @@ def holds(profile: Profile) -> str:
     """Device planes by name of type, steps, hosts: what is there, and what is not."""
     steps = _counted(len(profile.steps) + profile.steps_left_out.count, "step")
     hosts = _counted(len(profile.hosts), "host")
-    return f"{devices(profile)} {steps} from {hosts}."
+    return f"{devices(profile)} {steps if profile.steps else 'No step'} from {hosts}."
 
 
 def devices(profile: Profile) -> str:
@@ -33,7 +33,7 @@ def devices(profile: Profile) -> str:
         return "No device lane in this capture: it says nothing about device time."
     known = f"{_counted(len(planes), 'device plane')} in this capture"
     known += f", {len(busy)} with events" if len(busy) < len(planes) else ""
-    types = Counter(identity(plane) for plane in planes)
+    types = Counter(identity(plane) for plane in busy or planes)
     told = "; ".join(f"{count} × {name}" for name, count in types.items())
     return f"{known}: {told}."
 
@@ -43,7 +43,7 @@ def identity(plane: Plane) -> str:
     device = plane.device
     if device is None or not device.type:
         return "a device whose type the file does not tell"
-    chip = device.chip or "a chip that this spelling does not name"
+    chip = device.chip or "unknown chip"
     per = f", one {device.shows} a plane" if device.shows else ""
     return f"{device.type} ({chip}{per})"
 

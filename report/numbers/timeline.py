@@ -4,14 +4,16 @@ Everything is bounded: a row with too many marks is put into columns, each as hi
 it that was busy, and what is not drawn is counted. Only one clock is drawn.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from report.numbers.profile import Lane, Operation, Plane, Profile, Span, Step
+from report.notation import render
+from report.numbers.profile import VIEWS, Lane, Operation, Plane, Profile, Span, Step, own_ns
 
-ROWS = 10
-"""Lanes that are drawn; the others are in the table of lanes."""
+HOST_ROWS, DEVICE_ROWS = 4, 8
+"""Lanes that are drawn of each; the others are in the table of lanes."""
 MARKS, FEWEST, ALL = 120, 40, 1_600
 """Marks of one row at one depth, from which they become that many columns: at most, at least, and
 as many as keep all rows together near the last number."""
@@ -21,6 +23,9 @@ NUMBERED = 60
 """Steps that can be chosen one by one."""
 MARGIN = 0.02
 """Of the measured window, drawn on both sides of it."""
+
+_THREAD = re.compile(r"/-?\d{10,}$")
+"""A thread's number, which is another one each time."""
 
 Part = Literal["steps", "host", "device", "operation"]
 
@@ -76,7 +81,7 @@ def lay_out(profile: Profile) -> Timeline | None:
     window = _with_margin(window)
     planes = {plane.id: plane for plane in profile.planes}
     on_clock = [step for step in profile.steps if planes[step.plane].clock == clock]
-    drawn = sorted(lanes, key=lambda lane: _rank(lane, planes[lane.plane].kind))[:ROWS]
+    drawn = _chosen(lanes, planes)
     whole = [
         *_step_rows(on_clock),
         *(_lane_row(lane, planes[lane.plane]) for lane in drawn),
@@ -114,10 +119,14 @@ def lay_out(profile: Profile) -> Timeline | None:
     )
 
 
-def _rank(lane: Lane, kind: str) -> tuple[int, int]:
-    """Host lanes, then device lanes by view; within each, the ones with most events first."""
-    views = ("host", "steps", "modules", "ops", "stream", "async", "annotation", "other")
-    return (0 if kind == "host" else 1 + views.index(lane.view), -lane.events)
+def _chosen(lanes: Sequence[Lane], planes: Mapping[str, Plane]) -> list[Lane]:
+    """Host lanes with most events, then those of devices: what each works on before all else."""
+    host = [lane for lane in lanes if planes[lane.plane].kind != "device"]
+    device = [lane for lane in lanes if planes[lane.plane].kind == "device"]
+    host.sort(key=lambda lane: (lane.view != "host", -lane.events))
+    device.sort(key=lambda lane: (lane.view != planes[lane.plane].work, VIEWS.index(lane.view)))
+    kept = device[:DEVICE_ROWS]
+    return [*host[:HOST_ROWS], *(lane for lane in device if lane in kept)]
 
 
 def _fullest_clock(lanes: Sequence[Lane]) -> str:
@@ -177,45 +186,58 @@ def _lane_row(lane: Lane, plane: Plane) -> Row:
     )
     return Row(
         part="device" if plane.kind == "device" else "host",
-        label=f"{plane.name} {lane.name}".strip(),
-        aside=f"{lane.events:,} events",
+        label=_THREAD.sub("", f"{plane.name} {lane.name}".strip()),
+        aside=_counted(lane.events),
         marks=marks,
         depth=1 + max((mark.depth for mark in marks), default=0),
     )
 
 
 def _operation_rows(profile: Profile, lanes: Sequence[Lane]) -> Iterator[Row]:
-    """The operations that took most time, each with those of its events that a lane still shows."""
+    """The operations that took most time, each with those of its events that a lane still shows.
+
+    Lanes tell names and not programs, so operations of one name share a row.
+    """
     whole = profile.work_ns
-    for operation in sorted(profile.work, key=lambda op: -op.self_ns)[:LONGEST]:
-        marks = [
-            Mark(
-                start_ns=interval.start_ns,
-                duration_ns=interval.duration_ns,
-                depth=0,
-                name=operation.name,
-            )
-            for interval in _events_of(operation, lanes)
-        ]
-        share = f"{100 * operation.self_ns / whole:.0f} %" if whole else ""
+    by_name: dict[str, list[Operation]] = {}
+    for operation in profile.work:
+        by_name.setdefault(operation.name, []).append(operation)
+    ranked = sorted(by_name.items(), key=lambda item: -own_ns(item[1]))
+    for name, operations in ranked[:LONGEST]:
+        count = sum(operation.count for operation in operations)
+        share = f", {render(own_ns(operations) / whole, 'percent(0)')} of the time" if whole else ""
         yield Row(
             part="operation",
-            label=operation.name,
-            aside=f"{operation.count:,} times, {share} of the time in operations",
-            marks=tuple(marks),
+            label=operations[0].label,
+            aside=f"{_counted(count)}{share}",
+            marks=tuple(
+                Mark(
+                    start_ns=event.start_ns,
+                    duration_ns=event.duration_ns,
+                    depth=0,
+                    name=operations[0].label,
+                )
+                for event in _events_of(name, operations, lanes)
+            ),
             depth=1,
         )
 
 
-def _events_of(operation: Operation, lanes: Sequence[Lane]) -> Iterable[Span]:
-    found: dict[tuple[int, int], Span] = {}
-    if operation.longest and operation.longest.line in {lane.line for lane in lanes}:
-        found[operation.longest.start_ns, operation.longest.duration_ns] = operation.longest
-    for lane in lanes:
-        for interval in lane.intervals:
-            if interval.events == 1 and interval.name == operation.name:
-                found.setdefault((interval.start_ns, interval.duration_ns), interval)
-    return found.values()
+def _events_of(name: str, operations: Sequence[Operation], lanes: Sequence[Lane]) -> Iterable[Span]:
+    """Each once: those that a lane has by themselves, and the longest of each operation."""
+    shown = {lane.line for lane in lanes}
+    longest = [op.longest for op in operations if op.longest and op.longest.line in shown]
+    alone = [
+        interval
+        for lane in lanes
+        for interval in lane.intervals
+        if interval.events == 1 and interval.name == name
+    ]
+    return {(span.start_ns, span.duration_ns): span for span in (*longest, *alone)}.values()
+
+
+def _counted(events: int) -> str:
+    return f"{events:,} event{'' if events == 1 else 's'}"
 
 
 def _bounded(row: Row, window: Span, most: int) -> Iterator[Mark]:

@@ -117,10 +117,13 @@ class _Reading:
         self.lines: set[str] = set()
         self.clocks: set[str] = set()
         self.names: tuple[str, ...] = ()
+        self.hosts: list[str] = []
 
     def profile(self, name: str, source: Source) -> Profile:
         top = self.top
         self.names = self.some_words("names")
+        files = self.each(top, "sources", _source)
+        self.hosts = [file.host for file in files]
         clocks = self.each(top, "clocks", _clock)
         self.clocks = {clock.id for clock in clocks}
         planes = self.each(top, "planes", self.plane)
@@ -134,7 +137,7 @@ class _Reading:
             source=source,
             platform=top.within("asked").words("platform"),
             reader=self.reader(top.within("reader")),
-            files=self.each(top, "sources", _source),
+            files=files,
             aside=self.each(top, "sources_aside", lambda f: (f.words("name"), f.words("why"))),
             hosts=top.texts("hosts"),
             processes=processes.counts("present"),
@@ -153,10 +156,7 @@ class _Reading:
                 view: LeftOut(count=told.count("count"), total_ns=told.optional_count("self_ns"))
                 for view, told in top.within("operations_left_out").entries()
             },
-            totals={
-                view: {key: told.count(key) for key in ("events", "sum_ns", "self_ns", "busy_ns")}
-                for view, told in top.within("totals").entries()
-            },
+            self_ns={view: told.count("self_ns") for view, told in top.within("totals").entries()},
             gaps=self.each(top, "gaps", self.gap),
             gap_totals={
                 kind: _left_out(told) for kind, told in top.within("gaps_summary").entries()
@@ -208,7 +208,7 @@ class _Reading:
             id=fields.name("id"),
             name=fields.name("name"),
             kind=fields.choice("kind", _PLANES),
-            host=fields.words("host"),
+            host=self.host(fields),
             device=Device(
                 type=device.words("type"),
                 chip=device.words("chip"),
@@ -224,8 +224,17 @@ class _Reading:
             clock=self.known(fields, "clock", self.clocks),
             span_ns=_between(fields),
             busy_ns=_counts(fields.within("busy")),
+            work=fields.words("work"),
             stats=_texts(fields.within("stats")),
         )
+
+    def host(self, fields: Fields) -> str:
+        """Of the file that the plane is from."""
+        source = fields.count("source")
+        if source >= len(self.hosts):
+            fields.fault("source", f"{source}", "the place of one of its sources")
+            return ""
+        return self.hosts[source]
 
     def line(self, fields: Fields) -> Line:
         return Line(
@@ -240,7 +249,6 @@ class _Reading:
             sum_ns=fields.count("sum_ns"),
             depth=fields.count("depth"),
             overlapping=fields.count("overlapping"),
-            python_frames=fields.count("python_frames"),
         )
 
     def step(self, fields: Fields) -> Step:
@@ -270,7 +278,7 @@ class _Reading:
     def operation(self, fields: Fields) -> Operation:
         longest = fields.optional_within("longest")
         return Operation(
-            view=fields.choice("view", (*OPERATION_VIEWS, "other")),
+            view=fields.choice("view", OPERATION_VIEWS),
             name=fields.words("name"),
             hlo_op=fields.words("hlo_op"),
             opcode=fields.words("opcode"),

@@ -229,7 +229,7 @@ class Capture:
 
     def _host(self, at: int) -> tuple[Summary, list[Summary]]:
         events = [*self.steps, *self.host_operations, *self.compiles]
-        return self._made(f"h{at}", "/host:CPU", "host", "host", events, host=f"host{at}")
+        return self._made(f"h{at}", "/host:CPU", "host", "host", events, source=at)
 
     def _made(
         self, id_: str, name: str, kind: str, view: str, events: Sequence[Event], **more: Any
@@ -372,14 +372,13 @@ def _plane(
     *,
     view: str = "",
     clock: str | None = None,
-    host: str = "host0",
+    source: int = 0,
     device: Summary | None = None,
     stats: Mapping[str, str] | None = None,
 ) -> Summary:
     return {
         "id": id_,
-        "source": 0,
-        "host": host,
+        "source": source,
         "name": name,
         "kind": kind,
         "device": device,
@@ -390,6 +389,7 @@ def _plane(
         "clock": clock,
         **_range(events),
         "busy": {view: union(events) * US} if events else {},
+        "work": view if events and kind == "device" else None,
     }
 
 
@@ -407,9 +407,6 @@ def _line(plane: str, view: str, events: Sequence[Event]) -> Summary:
         "nested": False,
         "depth": 1,
         "overlapping": 0,
-        "sticking_out": 0,
-        "python_frames": 0,
-        "python_busy_ns": 0,
         "operations": 0,
     }
 
