@@ -25,6 +25,7 @@ from report.numbers.lowering import Preflight
 from report.numbers.precision import PrecisionRun
 from report.numbers.run import Run
 from report.numbers.study import Study, digest_of
+from report.numbers.timeline import lay_out
 
 _HERE = Path(__file__).parent
 _FONTS = sorted((_HERE.parents[1] / "templates" / "fonts").glob("*.ttf"))
@@ -34,19 +35,29 @@ _CODE = (
     *(_HERE.with_name(f"{name}.py") for name in ("exhibit", "ladder", "notation", "specs")),
 )
 """What works out a drawing from the parts of the study: their digest tells what, not how."""
+TIMELINE = "timeline"
+"""The module that draws a capture, and how the names of its figures begin."""
 _RENDERERS = ("altair", "vl-convert-python")
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """The profile of one record."""
+
+    record: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One figure: the module that draws it, and what its `draw` takes.
 
-    A need is a part of the study or content by name, or a kind of run: the featured one.
+    A need is a part of the study or content by name, a kind of run, which is the featured one,
+    or the capture of one record.
     """
 
     name: str
     module: str
-    needs: tuple[str | type[Run], ...]
+    needs: tuple[str | type[Run] | Capture, ...]
 
 
 FIGURES = (
@@ -63,10 +74,20 @@ FIGURES = (
 """In the order in which the lesson shows them."""
 
 
+def entries(study: Study) -> tuple[Entry, ...]:
+    """The figures of every site, and the timeline of each capture."""
+    timelines = (
+        Entry(name=f"{TIMELINE}-{record}", module=TIMELINE, needs=(Capture(record),))
+        for record, profile in study.traces.items()
+        if lay_out(profile)
+    )
+    return (*FIGURES, *timelines)
+
+
 def draw(study: Study, content: Content, cache: Store, jobs: int = 1) -> Mapping[str, Figure]:
     """Every figure that the study can fill, by name; the missing ones on up to `jobs` processes."""
-    parts = {entry: _parts(entry, study, content) for entry in FIGURES}
-    filled = [entry for entry in FIGURES if None not in parts[entry]]
+    parts = {entry: _parts(entry, study, content) for entry in entries(study)}
+    filled = [entry for entry in parts if None not in parts[entry]]
     keys = {entry: _key(entry, parts[entry]) for entry in filled}
     packed = {entry: data for entry in filled if (data := cache.get(keys[entry])) is not None}
     cold = {entry: parts[entry] for entry in filled if entry not in packed}
@@ -77,12 +98,18 @@ def draw(study: Study, content: Content, cache: Store, jobs: int = 1) -> Mapping
 
 
 def draw_one(name: str, study: Study, content: Content) -> Figure:
-    """The figure `name`, drawn now; UsageFault for an unknown name or a study without its data."""
-    entry = next((entry for entry in FIGURES if entry.name == name), None)
+    """The figure `name`, drawn now; UsageFault for an unknown name or a study without its data.
+
+    `timeline` alone is that of the one capture there is.
+    """
+    known = {entry.name: entry for entry in entries(study)}
+    if name == TIMELINE:
+        if not study.traces:
+            raise UsageFault("The figure timeline needs a run with a capture, made with --trace.")
+        name = f"{TIMELINE}-{next(iter(study.traces))}"
+    entry = known.get(name)
     if entry is None:
-        raise UsageFault(
-            f"There is no figure {name!r}.", hint=did_you_mean(name, (e.name for e in FIGURES))
-        )
+        raise UsageFault(f"There is no figure {name!r}.", hint=did_you_mean(name, known))
     parts = _parts(entry, study, content)
     if None in parts:
         raise UsageFault(f"The figure {name} needs a record that is not here.")
@@ -93,7 +120,9 @@ def _parts(entry: Entry, study: Study, content: Content) -> tuple[object, ...]:
     return tuple(_part(need, study, content) for need in entry.needs)
 
 
-def _part(need: str | type[Run], study: Study, content: Content) -> object:
+def _part(need: str | type[Run] | Capture, study: Study, content: Content) -> object:
+    if isinstance(need, Capture):
+        return study.traces[need.record]
     if isinstance(need, type):
         return study.featured(need)
     return content.formats if need == "formats" else getattr(study, need)

@@ -14,7 +14,7 @@ from report.numbers.profile import VIEWS, Lane, Operation, Plane, Profile, Span,
 
 HOST_ROWS, DEVICE_ROWS = 4, 8
 """Lanes that are drawn of each; the others are in the table of lanes."""
-MARKS, FEWEST, ALL = 120, 40, 1_600
+MARKS, FEWEST, ALL = 120, 40, 2_400
 """Marks of one row at one depth, from which they become that many columns: at most, at least, and
 as many as keep all rows together near the last number."""
 LONGEST = 6

@@ -138,7 +138,7 @@ class _Reading:
             platform=top.within("asked").words("platform"),
             reader=self.reader(top.within("reader")),
             files=files,
-            aside=self.each(top, "sources_aside", lambda f: (f.words("name"), f.words("why"))),
+            aside=self.each(top, "sources_aside", _aside) if top.has("sources_aside") else (),
             hosts=top.texts("hosts"),
             processes=processes.counts("present"),
             missing_processes=processes.counts("missing"),
@@ -408,6 +408,10 @@ def _source(fields: Fields) -> SourceFile:
         host=fields.words("host"),
         events=fields.count("events"),
     )
+
+
+def _aside(fields: Fields) -> tuple[str, str]:
+    return fields.words("name"), fields.words("why")
 
 
 def _program(fields: Fields) -> ProgramRun:

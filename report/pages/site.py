@@ -32,6 +32,7 @@ from report.pages.preflight_page import PATH as PREFLIGHT
 from report.pages.preflight_page import TITLE as PREFLIGHT_TITLE
 from report.pages.preflight_page import add_preflight_anchors, set_preflight
 from report.pages.press import Imprint, Press, environment, term_anchor
+from report.pages.profile_page import add_profile_anchors, set_profiles
 from report.pages.reference import (
     TABLE_PAGES,
     TITLES,
@@ -84,6 +85,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     decisions = [(note, survey(note, "decisions", anchors)) for note in content.decisions]
     add_fixed_anchors(content, evidence, figures, anchors)
     add_preflight_anchors({"fig": list(figures), "tab": list(tables)}, anchors)
+    add_profile_anchors(study.traces, figures, anchors)
     desk = Desk(
         anchors=anchors,
         values=study.values,
@@ -115,6 +117,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     )
     set_preflight(press)
     set_records(press)
+    set_profiles(press)
     for report in content.reports.values():
         set_report(press, report, dict(figures))
     set_documents(press, decisions, "decision")
