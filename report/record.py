@@ -214,7 +214,11 @@ class _Reading:
             self.fault(path, "not a JSON object")
             return None
         if not isinstance(found, str) or not re.fullmatch(schema, found):
-            self.fault(path, f"the schema {found!r}", schema.replace("[a-z_]+", "<lab>").replace("[12]", "2"))
+            self.fault(
+                path,
+                f"the schema {found!r}",
+                schema.replace("[a-z_]+", "<lab>").replace("[12]", "2"),
+            )
             return None
         return value
 

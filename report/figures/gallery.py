@@ -23,6 +23,7 @@ from report.exhibit import Figure
 from report.figures.pack import pack, unpack
 from report.numbers.lowering import Preflight
 from report.numbers.precision import PrecisionRun
+from report.numbers.profile import Profile
 from report.numbers.run import Run
 from report.numbers.study import Study, digest_of
 from report.numbers.timeline import lay_out
@@ -114,6 +115,18 @@ def draw_one(name: str, study: Study, content: Content) -> Figure:
     if None in parts:
         raise UsageFault(f"The figure {name} needs a record that is not here.")
     return unpack(_draw(entry, parts))
+
+
+def draw_timeline(profile: Profile, cache: Store) -> Figure | None:
+    """The timeline of one capture that is in no study; None when it has no lane to draw."""
+    if lay_out(profile) is None:
+        return None
+    entry = Entry(name=f"{TIMELINE}-{profile.name}", module=TIMELINE, needs=())
+    key = _key(entry, (profile,))
+    if (found := cache.get(key)) is None:
+        found = _draw(entry, (profile,))
+        cache.put(key, found)
+    return unpack(found)
 
 
 def _parts(entry: Entry, study: Study, content: Content) -> tuple[object, ...]:

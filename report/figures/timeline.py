@@ -91,7 +91,11 @@ def draw(profile: Profile) -> Figure:
         table=_table(profile, timeline),
         data=tuple(_data(timeline)),
         sources=(profile.source,),
-        draws="python build.py figure timeline --evidence DIR --out FILE",
+        draws=(
+            "python build.py figure timeline --evidence DIR --out FILE"
+            if profile.source.href.startswith("records/")
+            else ""
+        ),
     )
 
 

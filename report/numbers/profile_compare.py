@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
+from report.errors import NumericalFailure
 from report.notation import render
 from report.numbers.measures import NS_PER_S
 from report.numbers.profile import Profile, Step
@@ -100,6 +101,11 @@ class ProfileComparison:
         return changed and not self.unexplained and bool(self.pairs)
 
     @property
+    def exit_code(self) -> int:
+        """That of a failed check when a factor was declared and cannot be credited."""
+        return 0 if self.credited or not self.factor else NumericalFailure.exit_code
+
+    @property
     def verdict(self) -> str:
         if not self.factor:
             return "No factor was declared, so nothing is credited."
@@ -118,7 +124,12 @@ class ProfileComparison:
 
 
 def compare(
-    one: Profile, two: Profile, factor: str = "", also: Sequence[Difference] = ()
+    one: Profile,
+    two: Profile,
+    *,
+    names: tuple[str, str],
+    factor: str = "",
+    also: Sequence[Difference] = (),
 ) -> ProfileComparison:
     """Set two captures side by side; `also` are differences that are known from elsewhere."""
     left, right = dict(_fields(one)), dict(_fields(two))
@@ -134,7 +145,7 @@ def compare(
     ]
     pairs, unpaired = _pair(one, two)
     return ProfileComparison(
-        names=(one.name, two.name),
+        names=names,
         factor=factor,
         differences=(*found, *also),
         pairs=pairs,

@@ -112,7 +112,7 @@ def lay_out(profile: Profile) -> Timeline | None:
                 (outside, "events outside the steps"),
                 (
                     sum(lane.hidden for lane in drawn),
-                    "events too many, too short or nested too deep",
+                    "events that were merged, too short or nested too deep",
                 ),
             )
         ),

@@ -139,13 +139,13 @@ def set_profile(
             {"level": found.level, "word": LEVELS[found.level], "text": found.words}
             for found in (*cautions(profile), *_others(profile))
         ],
-        "planes": tables.planes(profile, galley),
+        "planes": tables.planes(profile, values.measures, galley),
         "cannot": list(cannot_show(profile)),
         "figure": Markup(figure),
         "no_lane": profile.note,
         "steps": tables.steps(profile, programs, galley),
         "first_step": values.first_step(),
-        "lanes": tables.lanes(profile, galley),
+        "lanes": tables.lanes(profile, values.measures, galley),
         "busy": values.busy(),
         "operations": tables.operations(profile, programs, galley),
         "shares": values.shares(),

@@ -1,18 +1,20 @@
 """The tables of a profile page. Each is bounded, and its title says of how many it shows which."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from report.exhibit import Cell, literal
 from report.notation import render
-from report.numbers.measures import NS_PER_S, measure
-from report.numbers.profile import Operation, Plane, Profile, ProgramRun
+from report.numbers.measures import NS_PER_S, Measure
+from report.numbers.profile import Operation, Plane, Profile, ProgramRun, Step
 from report.numbers.profile_compare import ProfileComparison
 from report.numbers.qualification import identity
 from report.numbers.values import anchor
 from report.pages.exhibits import Context
-from report.pages.profile_programs import ProgramText
+from report.pages.profile_programs import HloLine, ProgramText
 from report.pages.prose import Galley
 from report.pages.record_page import code, record_table, shown
+
+Measures = Mapping[str, Measure]
 
 STEPS, LANES, OPERATIONS, GAPS, PAIRS = 40, 40, 30, 15, 40
 """Rows of each table; the summary has the others."""
@@ -41,7 +43,7 @@ CATEGORIES: Mapping[str, str] = {
 KINDS = {"between-steps": "between steps", "between-operations": "between operations"}
 
 
-def planes(profile: Profile, galley: Galley) -> Context:
+def planes(profile: Profile, measures: Measures, galley: Galley) -> Context:
     """Every plane of every file, the empty ones too."""
     rows = [
         (
@@ -51,7 +53,7 @@ def planes(profile: Profile, galley: Galley) -> Context:
             shown(f"{plane.lines:,}"),
             shown(f"{plane.events:,}"),
             shown(f"{plane.zero_duration:,}"),
-            _busy(profile, plane),
+            _busy(profile, measures, plane),
         )
         for plane in profile.planes
     ]
@@ -64,49 +66,63 @@ def planes(profile: Profile, galley: Galley) -> Context:
     )
 
 
-def _busy(profile: Profile, plane: Plane) -> Cell:
+def _busy(profile: Profile, measures: Measures, plane: Plane) -> Cell:
     if plane.kind != "device":
         return shown("—")
     if not plane.events:
         return shown("no events", "measured")
-    return _derived(profile, f"devices/{plane.id}/busy_share", "percent(1)")
+    return _derived(profile, measures, f"devices/{plane.id}/busy_share", "percent(1)")
 
 
 def steps(profile: Profile, programs: Mapping[str, ProgramText], galley: Galley) -> Context:
     """The first steps of the capture; each leads to the program it ran."""
-    several = {plane.host for plane in profile.planes if plane.kind == "host"}
-    rows = []
-    for step in profile.steps[:STEPS]:
-        busy = [share.busy_ns for share in step.devices]
-        first = [share.first_ns for share in step.devices]
-        host = profile.plane(step.plane).host if len(several) > 1 else ""
-        rows.append(
-            (
-                Cell(text=f"{'—' if step.number is None else step.number}", note=literal(host)),
-                code(step.inner or step.name),
-                _time(step.start_ns),
-                Cell(
-                    text=_seconds(step.duration_ns),
-                    kind="measured",
-                    note="" if step.complete else "may be cut by the end of the capture",
-                ),
-                _time(step.operations_busy_ns),
-                _time(max(busy, default=None)),
-                _time(min(first, default=None)),
-                _program(step.programs, programs.get(step.inner)),
-            )
-        )
+    several = len({plane.host for plane in profile.planes if plane.kind == "host"}) > 1
+    columns: list[tuple[str, Callable[[Step], Cell], bool]] = [
+        (
+            "Step",
+            lambda step: _number(step, profile.plane(step.plane).host if several else ""),
+            True,
+        ),
+        ("Inner name", lambda step: code(step.inner or step.name), True),
+        (">Starts", lambda step: _time(step.start_ns), True),
+        (">Lasts", _lasts, True),
+        (
+            ">Host operations",
+            lambda step: _time(step.operations_busy_ns),
+            any(step.operations_busy_ns is not None for step in profile.steps),
+        ),
+        (
+            ">Busiest device",
+            lambda step: _time(max((share.busy_ns for share in step.devices), default=None)),
+            any(step.devices for step in profile.steps),
+        ),
+        (
+            ">Until device work",
+            lambda step: _time(min((share.first_ns for share in step.devices), default=None)),
+            any(step.devices for step in profile.steps),
+        ),
+        ("Program", lambda step: _program(step.programs, programs.get(step.inner)), True),
+    ]
+    kept = [(head, cell) for head, cell, told in columns if told]
+    shown_steps = profile.steps[:STEPS]
+    count = len(profile.steps) + profile.steps_left_out.count
     return record_table(
         galley,
         "steps",
-        f"{_of(len(rows), len(profile.steps))}. A step is an annotation on the host.",
-        columns=(
-            "Step|Inner name|>Starts|>Lasts|>Host operations|>Busiest device|>Until device work"
-            "|Program"
-        ),
-        rows=rows,
-        ids=[f"step-{at}" for at in range(len(rows))],
+        f"Steps: {_of(len(shown_steps), count)}. A step is an annotation on the host.",
+        columns="|".join(head for head, _ in kept),
+        rows=[tuple(cell(step) for _, cell in kept) for step in shown_steps],
+        ids=[f"step-{at}" for at in range(len(shown_steps))],
     )
+
+
+def _number(step: Step, host: str) -> Cell:
+    return Cell(text="—" if step.number is None else f"{step.number}", note=literal(host))
+
+
+def _lasts(step: Step) -> Cell:
+    note = "" if step.complete else "may be cut by the end of the capture"
+    return Cell(text=_seconds(step.duration_ns), kind="measured", note=note)
 
 
 def _program(ran: Sequence[ProgramRun], text: ProgramText | None) -> Cell:
@@ -124,7 +140,7 @@ def _program(ran: Sequence[ProgramRun], text: ProgramText | None) -> Cell:
     return Cell(text=literal(names), href=text.href, note=literal(note))
 
 
-def lanes(profile: Profile, galley: Galley) -> Context:
+def lanes(profile: Profile, measures: Measures, galley: Galley) -> Context:
     """Lines with the union of their events, and the sum that must not be taken for it."""
     found = [line for line in profile.lines if line.events]
     names = {plane.id: plane.name for plane in profile.planes}
@@ -133,8 +149,10 @@ def lanes(profile: Profile, galley: Galley) -> Context:
             Cell(text=code(names[line.plane]).text, note=literal(line.name)),
             shown(VIEWS[line.view]),
             shown(f"{line.events:,}"),
-            _derived(profile, f"lines/{line.id.replace('/', '-')}/busy_s", "seconds(1)"),
-            _derived(profile, f"lines/{line.id.replace('/', '-')}/busy_share", "percent(1)"),
+            _derived(profile, measures, f"lines/{line.id.replace('/', '-')}/busy_s", "seconds(1)"),
+            _derived(
+                profile, measures, f"lines/{line.id.replace('/', '-')}/busy_share", "percent(1)"
+            ),
             Cell(text=_seconds(line.sum_ns), kind="measured"),
             shown(f"{line.depth:,}"),
         )
@@ -143,9 +161,11 @@ def lanes(profile: Profile, galley: Galley) -> Context:
     return record_table(
         galley,
         "lanes",
-        f"{_of(len(rows), len(found))} with events. Busy is a union: no moment counts twice.",
+        f"Lanes with events: {_of(len(rows), len(found))}. Busy is a union: no moment counts"
+        " twice.",
         columns=(
-            "Lane|Shows|>Events|>Busy|>Of its span|>Sum of durations, no time of its own|>Nested"
+            "Lane|Shows|>Events|>Busy|>Of its span|>Durations added up, which counts time again"
+            "|>Nested"
         ),
         rows=rows,
     )
@@ -155,11 +175,12 @@ def operations(profile: Profile, programs: Mapping[str, ProgramText], galley: Ga
     """The longest by their own time; each leads to its line of HLO where that is known."""
     whole = profile.work_ns
     ranked = sorted(profile.work, key=lambda op: -op.self_ns)
+    texts = _texts(profile, programs)
     rows = [
         (
-            _operation(op, programs),
+            _operation(op, texts.get((op.module, op.program_id))),
             Cell(text=code(op.module).text if op.module else literal("not in the capture")),
-            _does(op, programs),
+            _does(op, texts.get((op.module, op.program_id))),
             shown(f"{op.count:,}"),
             _time(op.self_ns),
             shown(render(op.self_ns / whole, "percent(1)") if whole else "—", "measured"),
@@ -172,40 +193,49 @@ def operations(profile: Profile, programs: Mapping[str, ProgramText], galley: Ga
     return record_table(
         galley,
         "operations",
-        f"{_of(len(rows), len(ranked) + left)}, by their own time, without what ran inside them.",
+        f"Operations: {_of(len(rows), len(ranked) + left)}, by their own time, without what ran"
+        " inside them.",
         columns="Operation|Program|Does|>Times|>Own time|>Of all operations|>Longest",
         rows=rows,
     )
 
 
-def _text_of(op: Operation, programs: Mapping[str, ProgramText]) -> ProgramText | None:
-    """A program of the record with this name that holds this operation."""
-    name = op.hlo_op or op.name
-    return next(
-        (text for text in programs.values() if text.module == op.module and name in text.lines),
-        None,
-    )
+def _texts(
+    profile: Profile, programs: Mapping[str, ProgramText]
+) -> dict[tuple[str, str], ProgramText]:
+    """The record's text of each program that ran in a step of the same inner name."""
+    return {
+        (ran.module, ran.program_id): text
+        for step in profile.steps
+        if (text := programs.get(step.inner))
+        for ran in step.programs
+        if ran.module == text.module
+    }
 
 
-def _operation(op: Operation, programs: Mapping[str, ProgramText]) -> Cell:
-    text = _text_of(op, programs)
-    if text is None:
+def _line(op: Operation, text: ProgramText | None) -> HloLine | None:
+    return text.lines.get(op.hlo_op or op.name) if text else None
+
+
+def _operation(op: Operation, text: ProgramText | None) -> Cell:
+    line = _line(op, text)
+    if text is None or line is None:
         return code(op.name)
-    return Cell(
-        text=literal(op.name), href=text.href, note=literal(text.lines[op.hlo_op or op.name])
-    )
+    return Cell(text=literal(op.name), href=text.href, note=literal(line.text))
 
 
-def _does(op: Operation, programs: Mapping[str, ProgramText]) -> Cell:
-    """What its name tells, and the matrix instructions that the same product is given."""
+def _does(op: Operation, text: ProgramText | None) -> Cell:
+    """What its name tells, and what its line of HLO adds."""
     words = CATEGORIES[op.category] + (", rematerialized" if op.rematerialized else "")
-    text = _text_of(op, programs)
-    if text is None or not text.instructions:
+    line = _line(op, text)
+    if text is None or line is None or not line.product:
         return shown(words)
+    if not text.instructions:
+        return Cell(text=literal(words), note=literal(f"its HLO: {line.product}"))
     return Cell(
-        text=literal(words),
+        text="matrix instructions for this product, as TPU compilers schedule it",
         href=text.instructions,
-        note="how matrix units take this product, by the compilers’ schedules",
+        note=literal(f"{words}; its HLO: {line.product}"),
     )
 
 
@@ -296,15 +326,15 @@ def pairs(comparison: ProfileComparison, galley: Galley) -> Context | None:
     return record_table(
         galley,
         "pairs",
-        f"{_of(len(rows), len(comparison.pairs))} steps that both have, the first left out",
+        f"Steps that both have, the first left out: {_of(len(rows), len(comparison.pairs))}",
         columns=f"Step|>{literal(one)}|>{literal(two)}|>Ratio",
         rows=rows,
     )
 
 
-def _derived(profile: Profile, path: str, spelling: str) -> Cell:
+def _derived(profile: Profile, measures: Measures, path: str, spelling: str) -> Cell:
     """A derived number with a link to its working."""
-    found = measure(profile)[path]
+    found = measures[path]
     if found.number is None:
         return Cell(text=literal("—"), note=literal(found.reason))
     pointer = f"study#/trace/{profile.name}/{path}"

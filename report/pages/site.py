@@ -90,7 +90,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
         anchors=anchors,
         values=study.values,
         terms={name.lower(): term_anchor(name) for name in content.glossary},
-        pieces=_Pieces(pieces),
+        pieces=MacroPieces(pieces),
         exhibits=shelf,
     )
     press = Press(
@@ -131,7 +131,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
 
     site: dict[str, bytes | Path] = {path: html.encode() for path, html in press.pages.items()}
     finished = {path: read_page(html) for path, html in press.pages.items()}
-    site |= assets(templates, figures, imprint)
+    site |= assets(templates, figures, search=not imprint)
     if not imprint:
         site["assets/search-text.js"] = search_text(finished, press.titles)
     site |= exhibit_files(figures, evidence)
@@ -148,7 +148,7 @@ def featured_first(evidence: Mapping[str, Evidence], study: Study) -> dict[str, 
     return dict(sorted(evidence.items(), key=lambda item: item[0] != first))
 
 
-class _Pieces:
+class MacroPieces:
     """The macros of the template module, each returning plain markup."""
 
     def __init__(self, module: Any) -> None:
@@ -215,12 +215,12 @@ def navigation(content: Content, imprint: Imprint | None) -> list[tuple[str, str
 
 
 def assets(
-    templates: Path, figures: Mapping[str, Figure], imprint: Imprint | None
+    templates: Path, figures: Mapping[str, Figure], *, search: bool
 ) -> dict[str, bytes | Path]:
     """Styles, scripts, typefaces and live figures."""
     style = "\n".join((templates / "style" / f"{name}.css").read_text("utf-8") for name in STYLES)
     files: dict[str, bytes | Path] = {"assets/assay.css": style.encode()}
-    for name in SCRIPTS[: -1 if imprint else None]:
+    for name in SCRIPTS[: None if search else -1]:
         files[f"assets/{name}.js"] = templates / "script" / f"{name}.js"
     for face in sorted((templates / "fonts").iterdir()):
         if face.suffix in {".woff2", ".txt", ".md"}:
