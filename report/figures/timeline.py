@@ -215,11 +215,12 @@ def _chart(timeline: Timeline, unit: Unit, *, sees_devices: bool, narrow: bool) 
     )
     named = (
         inside.transform_filter("datum.n!=''")
-        .transform_calculate(room=letters, full="length(datum.n)")
-        .transform_filter("datum.room>=datum.full || datum.room>=5 || datum.i!=''")
+        .transform_calculate(
+            room=letters, full="length(datum.n)", m=f"datum.z-{BAR / 2}", number="datum.i||''"
+        )
         .transform_calculate(
             text="datum.room>=datum.full?datum.n:datum.room>=5?truncate(datum.n,datum.room)"
-            ":datum.room>=length(datum.i)?datum.i:''"
+            ":datum.room>=length(datum.number)?datum.number:''"
         )
         .transform_filter("datum.text!=''")
     )
@@ -274,16 +275,15 @@ def _place(
 
 def _mark(mark: Mark, row: Row, top: int, unit: Unit) -> dict[str, Any]:
     bottom = top + mark.depth * PITCH + BAR
-    short = mark.name.partition(" ")[0] if row.part == "steps" else ""
+    number = {"i": mark.name.partition(" ")[0]} if row.part == "steps" else {}
     return {
+        **number,
         "s": round(mark.start_ns / unit.ns, 4),
         "e": round(mark.end_ns / unit.ns, 4),
         "y": round(bottom - max(1.0, BAR * mark.share), 1) if mark.merged else bottom - BAR,
         "z": bottom,
-        "m": bottom - BAR / 2,
         "p": row.part,
         "n": "" if row.part == "operation" else mark.name,
-        "i": short,
         "w": int(mark.merged),
     }
 

@@ -24,7 +24,7 @@ OPERATION_VIEWS = (*VIEWS, "host-op")
 """Whose events are counted by name. `host-op` is an operation that a CPU ran on a host thread."""
 CATEGORIES = ("matrix", "collective", "copy", "transfer", "compile", "other")
 LABEL = 48
-"""Characters of an operation's name where room is scarce."""
+"""Characters of a name where room is scarce."""
 GAP_KINDS = ("between-steps", "between-operations")
 
 
@@ -78,6 +78,8 @@ class Device:
     """As the file spells it; empty when it does not say."""
     chip: str
     """The chip that this spelling names exactly, such as `v6e`; empty when it names none."""
+    platform: str
+    """`tpu` or `gpu`; empty when unknown."""
     ordinal: int | None
     tensor_cores: int | None
     shows: str
@@ -227,9 +229,7 @@ class Operation:
 
     @property
     def label(self) -> str:
-        """Its name in a few letters: a TPU's operations are named by their whole line of HLO."""
-        name = self.hlo_op or self.name.partition(" = ")[0].removeprefix("%")
-        return name if len(name) <= LABEL else f"{name[: LABEL - 1]}…"
+        return shortened(self.hlo_op or self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -403,6 +403,12 @@ class Profile:
     @property
     def work_ns(self) -> int:
         return sum(self.self_ns.get(view, 0) for view in self.work_views)
+
+
+def shortened(name: str) -> str:
+    """A name where room is scarce; a TPU's operations are named by their whole line of HLO."""
+    name = name.partition(" = ")[0].removeprefix("%")
+    return name if len(name) <= LABEL else f"{name[: LABEL - 1]}…"
 
 
 def own_ns(operations: Iterable[Operation]) -> int:

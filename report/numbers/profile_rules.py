@@ -142,7 +142,8 @@ def _moves(profile: Profile, measures: Mapping[str, Measure]) -> Judgement:
     share = measures["movement_share"].number
     return _judged(
         share is not None and share >= MOVES,
-        "Copies and transfers take {share} of the device’s own time in operations. What a fused"
+        "Copies and transfers, waiting for them included, take {share} of the device’s own time in"
+        " operations. What a fused"
         " operation moves, and how large the batch was, a profile does not tell.",
         {"share": ("movement_share", "percent(1)")},
         _longest(op for op in profile.work if op.category in categories),
@@ -211,7 +212,7 @@ def _skews(profile: Profile) -> Iterable[Seen]:
 def _longest(operations: Iterable[Operation]) -> list[Seen]:
     """The longest interval of each operation, the operations that took most time first."""
     found = sorted(operations, key=lambda op: -op.self_ns)
-    return [Seen(words=op.name, place=op.longest) for op in found if op.longest]
+    return [Seen(words=op.label, place=op.longest) for op in found if op.longest]
 
 
 def _judged(

@@ -10,11 +10,21 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from report.notation import render
-from report.numbers.profile import VIEWS, Lane, Operation, Plane, Profile, Span, Step, own_ns
+from report.numbers.profile import (
+    VIEWS,
+    Lane,
+    Operation,
+    Plane,
+    Profile,
+    Span,
+    Step,
+    own_ns,
+    shortened,
+)
 
 HOST_ROWS, DEVICE_ROWS = 4, 8
 """Lanes that are drawn of each; the others are in the table of lanes."""
-MARKS, FEWEST, ALL = 120, 40, 2_400
+MARKS, FEWEST, ALL = 120, 24, 1_600
 """Marks of one row at one depth, from which they become that many columns: at most, at least, and
 as many as keep all rows together near the last number."""
 LONGEST = 6
@@ -157,7 +167,7 @@ def _step_rows(steps: Sequence[Step]) -> Iterator[Row]:
             start_ns=step.start_ns,
             duration_ns=step.duration_ns,
             depth=0,
-            name=step.label,
+            name=shortened(step.label),
         )
         for step in steps
     ]
@@ -177,7 +187,7 @@ def _lane_row(lane: Lane, plane: Plane) -> Row:
             start_ns=interval.start_ns,
             duration_ns=interval.duration_ns,
             depth=interval.depth,
-            name=interval.name,
+            name=shortened(interval.name),
             events=interval.events,
             share=interval.covered_ns / interval.duration_ns if interval.duration_ns else 1.0,
             merged=interval.events > 1,

@@ -212,6 +212,7 @@ class _Reading:
             device=Device(
                 type=device.words("type"),
                 chip=device.words("chip"),
+                platform=device.words("platform"),
                 ordinal=device.optional_count("ordinal"),
                 tensor_cores=device.optional_count("tensor_cores"),
                 shows=device.words("shows"),

@@ -112,8 +112,9 @@ def lone_scope(profile: Profile) -> Scope:
             statement="Times of a host alone. Not a result of any accelerator.",
             single_device=True,
         )
+    told = {plane.device.platform for plane in profile.busy_planes if plane.device}
     return Scope(
-        platform=profile.platform or "device",
+        platform=profile.platform or (told.pop() if len(told) == 1 else "") or "device",
         statement=f"{devices(profile)} No record vouches for where it was made, or how.",
         single_device=len(profile.busy_planes) == 1,
     )
@@ -143,7 +144,7 @@ def set_profile(
         "cannot": list(cannot_show(profile)),
         "figure": Markup(figure),
         "no_lane": profile.note,
-        "steps": tables.steps(profile, programs, galley),
+        "steps": tables.steps(profile, programs, galley) if profile.steps else None,
         "first_step": values.first_step(),
         "lanes": tables.lanes(profile, values.measures, galley),
         "busy": values.busy(),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from report.exhibit import Cell, literal
 from report.notation import render
 from report.numbers.measures import NS_PER_S, Measure
-from report.numbers.profile import Operation, Plane, Profile, ProgramRun, Step
+from report.numbers.profile import Operation, Plane, Profile, ProgramRun, Step, shortened
 from report.numbers.profile_compare import ProfileComparison
 from report.numbers.qualification import identity
 from report.numbers.values import anchor
@@ -16,7 +16,7 @@ from report.pages.record_page import code, record_table, shown
 
 Measures = Mapping[str, Measure]
 
-STEPS, LANES, OPERATIONS, GAPS, PAIRS = 40, 40, 30, 15, 40
+STEPS, LANES, OPERATIONS, GAPS, PAIRS = 40, 24, 24, 12, 40
 """Rows of each table; the summary has the others."""
 
 VIEWS: Mapping[str, str] = {
@@ -142,8 +142,10 @@ def _program(ran: Sequence[ProgramRun], text: ProgramText | None) -> Cell:
 
 def lanes(profile: Profile, measures: Measures, galley: Galley) -> Context:
     """Lines with the union of their events, and the sum that must not be taken for it."""
-    found = [line for line in profile.lines if line.events]
     names = {plane.id: plane.name for plane in profile.planes}
+    devices = {plane.id for plane in profile.device_planes}
+    found = [line for line in profile.lines if line.events]
+    found.sort(key=lambda line: (line.plane not in devices, -line.events))
     rows = [
         (
             Cell(text=code(names[line.plane]).text, note=literal(line.name)),
@@ -220,7 +222,7 @@ def _line(op: Operation, text: ProgramText | None) -> HloLine | None:
 def _operation(op: Operation, text: ProgramText | None) -> Cell:
     line = _line(op, text)
     if text is None or line is None:
-        return code(op.name)
+        return Cell(text=code(op.label).text, note=literal("" if op.name == op.label else op.name))
     return Cell(text=literal(op.name), href=text.href, note=literal(line.text))
 
 
@@ -253,8 +255,8 @@ def gaps(profile: Profile, galley: Galley) -> list[Context]:
                 code(names[gap.plane]),
                 _time(gap.start_ns),
                 _time(gap.duration_ns),
-                code(gap.after or "—"),
-                code(gap.before or "—"),
+                code(shortened(gap.after) or "—"),
+                code(shortened(gap.before) or "—"),
                 shown("—" if gap.step is None else f"{gap.step}"),
             )
             for gap in found[:GAPS]
