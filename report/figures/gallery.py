@@ -5,15 +5,13 @@ renderer's version. Those make its key; the renderer is imported only when a key
 """
 
 import signal
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache as once
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
 
 from report.cache import Store
@@ -34,8 +32,9 @@ _CODE = (
     *sorted(_HERE.glob("*.py")),
     *sorted(_HERE.with_name("numbers").glob("*.py")),
     *(_HERE.with_name(f"{name}.py") for name in ("exhibit", "ladder", "notation", "specs")),
+    *(_HERE.with_name(f"{name}.py") for name in ("evidence", "record", "source", "units")),
 )
-"""What works out a drawing from the parts of the study: their digest tells what, not how."""
+"""What works out a drawing from records and the parts of the study: these tell what, not how."""
 TIMELINE = "timeline"
 """The module that draws a capture, and how the names of its figures begin."""
 _RENDERERS = ("altair", "vl-convert-python")
@@ -89,7 +88,7 @@ def draw(study: Study, content: Content, cache: Store, jobs: int = 1) -> Mapping
     """Every figure that the study can fill, by name; the missing ones on up to `jobs` processes."""
     parts = {entry: _parts(entry, study, content) for entry in entries(study)}
     filled = [entry for entry in parts if None not in parts[entry]]
-    keys = {entry: _key(entry, parts[entry]) for entry in filled}
+    keys = {entry: _key(entry, _depends(entry, parts[entry], study)) for entry in filled}
     packed = {entry: data for entry in filled if (data := cache.get(keys[entry])) is not None}
     cold = {entry: parts[entry] for entry in filled if entry not in packed}
     for entry, data in zip(cold, _draw_cold(cold, jobs), strict=True):
@@ -122,7 +121,7 @@ def draw_timeline(profile: Profile, cache: Store) -> Figure | None:
     if lay_out(profile) is None:
         return None
     entry = Entry(name=f"{TIMELINE}-{profile.name}", module=TIMELINE, needs=())
-    key = _key(entry, (profile,))
+    key = _key(entry, [profile])
     if (found := cache.get(key)) is None:
         found = _draw(entry, (profile,))
         cache.put(key, found)
@@ -141,9 +140,26 @@ def _part(need: str | type[Run] | Capture, study: Study, content: Content) -> ob
     return content.formats if need == "formats" else getattr(study, need)
 
 
-def _key(entry: Entry, parts: tuple[object, ...]) -> str:
+def _depends(entry: Entry, parts: tuple[object, ...], study: Study) -> list[object]:
+    """What the drawing is made from; a run stands as the files that it was read from."""
+    stamped = [_record_of(need, study) for need in entry.needs]
+    return [
+        study.stamps[record] if record else part
+        for record, part in zip(stamped, parts, strict=True)
+    ]
+
+
+def _record_of(need: str | type[Run] | Capture, study: Study) -> str:
+    """The record that a need is read from; empty for what comes from elsewhere."""
+    if isinstance(need, Capture):
+        return need.record
+    run = study.featured(need) if isinstance(need, type) else None
+    return run.name if run else ""
+
+
+def _key(entry: Entry, depends: Sequence[object]) -> str:
     """Everything that the drawing depends on."""
-    return sha256(f"figure {entry.name} {digest_of(parts)} {_renderer()}".encode()).hexdigest()
+    return sha256(f"figure {entry.name} {digest_of(depends)} {_renderer()}".encode()).hexdigest()
 
 
 @once
@@ -160,6 +176,9 @@ def _draw_cold(cold: Mapping[Entry, tuple[object, ...]], jobs: int) -> list[byte
     workers = min(jobs, len(cold) // 2)
     if workers < 2:
         return [_draw(entry, parts) for entry, parts in cold.items()]
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 (slow, seldom needed)
+    from multiprocessing import get_context  # noqa: PLC0415
+
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         with _started_deaf_to_ctrl_c():
             drawn = pool.map(_draw, cold, cold.values())
