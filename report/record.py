@@ -37,7 +37,7 @@ _DOCUMENTS: Mapping[DocumentName, tuple[str, str]] = {
     "report": ("report.json", r"assay/[a-z_]+/1"),
     "environment": ("environment.json", "assay/environment/1"),
     "config": ("config.json", "assay/config/1"),
-    "trace": ("trace/summary.json", "assay/trace-summary/1"),
+    "trace": ("trace/summary.json", "assay/trace-summary/2"),
 }
 """Each JSON document's file, and the schemas that are understood."""
 

@@ -69,11 +69,8 @@ def read_trace_events(path: Path, profile: Profile, source: int, tell: Tell) -> 
     """Add the processes of one trace to `profile`, each as a plane."""
     name = path.name
     reading = _Reading(profile=profile, source=profile.sources[source], tell=tell)
-    text = JsonText.open(path, name)
-    try:
+    with JsonText.open(path, name) as text:
         _read(text, reading, name)
-    finally:
-        text.close()
     if not reading.phases:
         raise CheckFailed(_no_phases(name, reading))
     unmatched = sum(len(stack) for stack in reading.open_events.values())
@@ -147,7 +144,7 @@ def _read_events(text: JsonText, reading: _Reading, name: str) -> None:
             reading.first_keys = reading.first_keys or [str(key)[:40] for key in item]
             _read_event(item, reading)
         elif not reading.items:
-            kind = {list: "lists", str: "texts"}.get(type(item), "numbers")
+            kind = "lists" if isinstance(item, list) else "single values"
             raise CheckFailed(f"{name} is JSON, but not trace events: a list of {kind}")
         else:
             reading.profile.odd["not-an-object"] += 1
@@ -188,7 +185,7 @@ def _read_metadata(event: dict[str, object], reading: _Reading) -> None:
         process.threads[str(event.get("tid"))] = str(arguments.get("name"))
 
 
-def _read_timed(phase: str, event: dict[str, object], reading: _Reading) -> None:
+def _read_timed(phase: str, event: Mapping[str, object], reading: _Reading) -> None:
     odd = reading.profile.odd
     start = _nanoseconds(event.get("ts"))
     if start is None:

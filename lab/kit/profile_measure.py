@@ -40,7 +40,7 @@ class PlaneFacts:
     id: str
     plane: Plane
     lines: list[LineFacts]
-    busy: dict[str, int]
+    busy: dict[View, int]
     clock: "Clock | None" = None
     work_view: View | None = None
     work: Spans = field(default_factory=lambda: Spans(()))

@@ -12,11 +12,13 @@ from report.numbers.workings import Workings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One annotated step of the capture, in nanoseconds from the first one's start."""
+    """One annotated step of the capture, in nanoseconds from the first event of its clock."""
 
-    number: int
+    number: int | None
+    """As the program numbered it; None where it did not."""
     name: str
     inner: str
+    """What stands directly in it, or "" where that is not one thing."""
     start_ns: int
     duration_ns: int
 
@@ -95,9 +97,9 @@ def _plane(fields: Fields) -> Plane:
 
 def _step(fields: Fields) -> Step:
     return Step(
-        number=fields.count("number"),
+        number=fields.optional_count("number"),
         name=fields.name("name"),
-        inner=fields.name("inner"),
+        inner=fields.optional_text("inner"),
         start_ns=fields.count("start_ns"),
         duration_ns=fields.count("duration_ns"),
     )
