@@ -50,6 +50,7 @@ class Asked:
     platform: str | None = None
     step_name: str | None = None
     step_count: int | None = None
+    """In each file."""
     inner: Sequence[str] = ()
     processes: int | None = None
 
@@ -57,7 +58,7 @@ class Asked:
         steps = {"name": self.step_name, "count": self.step_count}
         return {
             "platform": self.platform,
-            "steps": steps if self.step_name is not None else None,
+            "steps": steps if any(value is not None for value in steps.values()) else None,
             "inner": list(self.inner) or None,
             "processes": self.processes,
         }
@@ -93,10 +94,14 @@ def refuse_unexpected(measured: Measured, steps: Sequence[StepFacts], asked: Ask
         expected = list(enumerate(asked.inner))
         if found != expected:
             raise CheckFailed(f"the trace holds the steps {found}, not {expected}")
-    elif asked.step_count is not None and len(steps) != asked.step_count:
-        raise CheckFailed(
-            f"the trace holds {len(steps)} steps named {asked.step_name}, not {asked.step_count}"
-        )
+    elif asked.step_count is not None:
+        named = f" named {asked.step_name}" if asked.step_name is not None else ""
+        for index, source in enumerate(measured.profile.sources):
+            count = sum(1 for step in steps if step.plane.plane.source == index)
+            if count != asked.step_count:
+                raise CheckFailed(
+                    f"{source.name} holds {count} steps{named}, not {asked.step_count}"
+                )
 
 
 def qualify(

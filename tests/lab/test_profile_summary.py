@@ -196,7 +196,7 @@ def test_a_step_tells_its_program_and_what_stands_in_it(tmp_path: Path) -> None:
     assert (first["inner"], first["inner_names"]) == ("dispatch", ["dispatch"])
     assert first["contains"] == ["parse", "dot.1"]
     assert first["programs"] == [{"hlo_module": "jit_f", "program_id": "2", "operations": 2}]
-    assert first["operations_busy_ns"] == 700
+    assert (first["operations_first_ns"], first["operations_busy_ns"]) == (3_000, 700)
     assert second["operations_busy_ns"] is None
     assert operation(summary, "host-op", "dot.1")["category"] == "matrix"
 
@@ -251,7 +251,10 @@ def test_steps_out_of_order_and_steps_that_cross_are_told(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (Asked(step_name="train", step_count=3), "holds 2 steps named train, not 3"),
+        (
+            Asked(step_name="train", step_count=3),
+            "host0.xplane.pb holds 2 steps named train, not 3",
+        ),
         (Asked(step_name="eval", step_count=2), "holds 0 steps named eval, not 2"),
         (Asked(platform="tpu"), "says tpu, but its trace shows no device"),
     ],
@@ -338,6 +341,33 @@ def test_thousands_of_events_become_a_bounded_lane_that_says_what_it_hides(tmp_p
     assert sum(interval[4] for interval in lane["intervals"]) == summary["lines"][2]["busy_ns"]
     assert lane["hidden"]["merged_intervals"] > 0
     assert lane["hidden"]["deeper"] == 0
+
+
+def test_every_list_stays_within_its_limit_and_the_rest_is_summed(tmp_path: Path) -> None:
+    count = 1_200
+    ops = [Event(f"%f.{n} = f32[8] fusion()", 10_000 * n, 1_000 + n) for n in range(count)]
+    lines = [Line(f"pool/{n}", [Event("work", 10 * n, 5)]) for n in range(60)]
+    summary = read_space(tmp_path, host(Line("main", steps(count)), *lines), tpu(0, ops=ops))
+
+    limits = summary["limits"]
+    assert len(summary["steps"]) == limits["steps"]
+    assert summary["steps_left_out"] == {"count": 200, "total_ns": 200 * 8_000}
+    assert summary["steps_summary"]["count"] == count
+    assert len(summary["lanes"]) == limits["lanes"]
+    assert summary["lanes_left_out"]["count"] == 62 - limits["lanes"]
+    kept = [each for each in summary["operations"] if each["view"] == "ops"]
+    rest = summary["operations_left_out"]["ops"]
+    assert len(kept) == limits["operations_per_view"]
+    assert rest["count"] == count - len(kept)
+    assert (
+        sum(each["self_ns"] for each in kept) + rest["self_ns"]
+        == (summary["totals"]["ops"]["self_ns"])
+    )
+    assert min(each["self_ns"] for each in kept) > rest["self_ns"] / rest["count"]
+    for kind, told in summary["gaps_summary"].items():
+        shown = [each for each in summary["gaps"] if each["kind"] == kind]
+        assert (len(shown), told["count"]) == (limits["gaps_per_kind"], count - 1)
+    assert len(json.dumps(summary)) < 2_000_000
 
 
 def test_levels_below_the_fourth_are_counted_not_drawn(tmp_path: Path) -> None:
