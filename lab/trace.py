@@ -8,7 +8,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from lab.kit.profile_source import read_profile
 from lab.kit.profile_summary import summarize
 from lab.kit.redaction import Redactor
 
+PLATFORMS = ("cpu", "gpu", "tpu")
 EXAMPLE = """\
 examples:
   python -m lab.trace runs/precision-cpu
@@ -66,29 +67,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def summary_of(path: Path, asked: Asked) -> dict[str, Any]:
     """The summary of what is at `path`. What a run folder says of itself is expected of it."""
-    asked = _with_what_the_run_says(path, asked)
+    asked = with_what_the_run_says(path, asked)
     profile, aside = read_profile(path, lambda words: print(f"  {words}", file=sys.stderr))
     summary = summarize(profile, asked, Redactor.of_this_machine())
     return summary | {"sources_aside": [asdict(each) for each in aside]}
 
 
-def _with_what_the_run_says(path: Path, asked: Asked) -> Asked:
-    """A run folder's environment tells the platform that its trace has to show."""
-    told = path / "environment.json"
-    if asked.platform is not None or not told.is_file():
+def with_what_the_run_says(path: Path, asked: Asked) -> Asked:
+    """Take the platform, and how many steps and processes there are, from a run's own files.
+
+    The folder of a distributed run holds a run folder for each process: process-0, process-1.
+    """
+    runs = [path, *sorted(path.glob("process-*"))] if path.is_dir() else []
+    run = next((each for each in runs if (each / "environment.json").is_file()), None)
+    if run is None:
         return asked
-    try:
-        platform = json.loads(told.read_bytes())["platform"]["requested"]
-    except (ValueError, KeyError, TypeError):
-        raise CheckFailed(f"{told.name} of {path.name} does not say its platform") from None
-    if platform not in ("cpu", "gpu", "tpu"):
-        return asked
-    return Asked(
-        platform=platform,
-        step_name=asked.step_name,
-        step_count=asked.step_count,
-        processes=asked.processes,
+    environment, report = _read(run / "environment.json"), _read(run / "report.json")
+    platform = _inside(environment, "platform", "requested")
+    count = _inside(report, "trace", "steps")
+    processes = _inside(report, "cluster", "processes") if run != path else None
+    return replace(
+        asked,
+        platform=asked.platform or (platform if platform in PLATFORMS else None),
+        step_count=count if isinstance(count, int) and not asked.step_name else asked.step_count,
+        processes=asked.processes or (processes if isinstance(processes, int) else None),
     )
+
+
+def _read(path: Path) -> object:
+    """A JSON file of a run; nothing where there is none, as in a run that failed."""
+    try:
+        return json.loads(path.read_bytes()) if path.is_file() else None
+    except ValueError:
+        raise CheckFailed(f"{path.name} of the run {path.parent.name} is not JSON") from None
+
+
+def _inside(value: object, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def write(path: Path, summary: dict[str, Any]) -> None:
@@ -137,7 +154,7 @@ def parse(arguments: Sequence[str] | None = None) -> Request:
     parser.add_argument("path", type=Path, help="a run folder, an XProf tree, or one file")
     parser.add_argument("--out", type=Path, help="write the summary to a new file")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
-    parser.add_argument("--platform", choices=("cpu", "gpu", "tpu"), help="what it was made on")
+    parser.add_argument("--platform", choices=PLATFORMS, help="what it was made on")
     parser.add_argument("--expect-steps", metavar="NAME,COUNT", help="refuse any other steps")
     parser.add_argument("--processes", type=int, metavar="COUNT", help="name those that lack")
     given = parser.parse_args(arguments)

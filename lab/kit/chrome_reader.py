@@ -14,7 +14,16 @@ from pathlib import Path
 from lab.kit.faults import CheckFailed
 from lab.kit.json_stream import JsonText, find_all
 from lab.kit.planes import MODULE, PYTHON_FRAME, line_view, plane_kind
-from lab.kit.profile_events import NAME_LIMIT, Line, Operation, Plane, Profile, Source
+from lab.kit.profile_events import (
+    LATEST_NS,
+    LONGEST_NS,
+    NAME_LIMIT,
+    Line,
+    Operation,
+    Plane,
+    Profile,
+    Source,
+)
 
 READER = "assay trace-event JSON"
 
@@ -24,10 +33,7 @@ UNTIMED = frozenset("bnestfSTpFPMCNODiIRcVva()")
 
 EVENTS = "traceEvents"
 OPERATION = frozenset({"hlo_op", "hlo_module", "program_id"})
-LARGEST_US = 9_000_000_000_000_000
-"""Microseconds that still fit 64 bits as nanoseconds; far beyond any clock of ours."""
-
-DAY_NS = 24 * 3600 * 10**9
+LATEST_US = LATEST_NS // 1000
 _EVERY = 1 << 18
 
 Tell = Callable[[str], None]
@@ -69,11 +75,8 @@ def read_trace_events(path: Path, profile: Profile, source: int, tell: Tell) -> 
     """Add the processes of one trace to `profile`, each as a plane."""
     name = path.name
     reading = _Reading(profile=profile, source=profile.sources[source], tell=tell)
-    text = JsonText.open(path, name)
-    try:
+    with JsonText.open(path, name) as text:
         _read(text, reading, name)
-    finally:
-        text.close()
     if not reading.phases:
         raise CheckFailed(_no_phases(name, reading))
     unmatched = sum(len(stack) for stack in reading.open_events.values())
@@ -147,7 +150,7 @@ def _read_events(text: JsonText, reading: _Reading, name: str) -> None:
             reading.first_keys = reading.first_keys or [str(key)[:40] for key in item]
             _read_event(item, reading)
         elif not reading.items:
-            kind = {list: "lists", str: "texts"}.get(type(item), "numbers")
+            kind = "lists" if isinstance(item, list) else "single values"
             raise CheckFailed(f"{name} is JSON, but not trace events: a list of {kind}")
         else:
             reading.profile.odd["not-an-object"] += 1
@@ -188,7 +191,7 @@ def _read_metadata(event: dict[str, object], reading: _Reading) -> None:
         process.threads[str(event.get("tid"))] = str(arguments.get("name"))
 
 
-def _read_timed(phase: str, event: dict[str, object], reading: _Reading) -> None:
+def _read_timed(phase: str, event: Mapping[str, object], reading: _Reading) -> None:
     odd = reading.profile.odd
     start = _nanoseconds(event.get("ts"))
     if start is None:
@@ -218,7 +221,7 @@ def _read_timed(phase: str, event: dict[str, object], reading: _Reading) -> None
         duration = found
     if duration < 0:
         odd["negative-duration"] += 1
-    elif duration > DAY_NS:
+    elif duration > LONGEST_NS:
         odd["longer-than-a-day"] += 1
     else:
         _add(key, str(name), (start, duration), event, reading)
@@ -263,7 +266,7 @@ def _nanoseconds(value: object) -> int | None:
     """A time in microseconds, exactly; None for what is no time."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
-    if not -LARGEST_US < value < LARGEST_US:
+    if not -LATEST_US < value < LATEST_US:
         return None
     if isinstance(value, int):
         return value * 1000

@@ -9,9 +9,10 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final, Protocol
 
 from lab.kit.faults import CheckFailed
 
@@ -28,10 +29,16 @@ _UNFINISHED: Final = 16
 """How near to the end of what was read a fault may only mean that more has to be read."""
 
 
+class Readable(Protocol):
+    """A file of bytes, packed or not."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
 class JsonText:
     """A JSON text that is taken token by token. Every fault is a `CheckFailed` with its place."""
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
+    def __init__(self, file: Readable, name: str) -> None:
         self._name = name
         self._file = file
         self._text = codecs.getincrementaldecoder("utf-8")()
@@ -45,15 +52,13 @@ class JsonText:
             self._at += 1
 
     @classmethod
-    def open(cls, path: Path, name: str) -> "JsonText":
+    @contextmanager
+    def open(cls, path: Path, name: str) -> "Iterator[JsonText]":
         """Plain, or packed by gzip: told by its first bytes, not by its name."""
-        file = path.open("rb")
-        packed = file.read(2) == GZIP
-        file.seek(0)
-        return cls(gzip.GzipFile(fileobj=file) if packed else file, name)  # type: ignore[arg-type]
-
-    def close(self) -> None:
-        self._file.close()
+        with path.open("rb") as file:
+            packed = file.read(2) == GZIP
+            file.seek(0)
+            yield cls(gzip.GzipFile(fileobj=file) if packed else file, name)
 
     def peek(self) -> str:
         """The next character that is not space; empty at the end."""

@@ -15,6 +15,12 @@ View = Literal[
     "steps", "modules", "ops", "async", "stream", "annotation", "host", "python", "other"
 ]
 
+LONGEST_NS = 24 * 3600 * 10**9
+"""A longer event is a fault of a clock: no capture lasts a day."""
+
+LATEST_NS = 9 * 10**18
+"""Later times do not fit 64 bits; the year 2255 does."""
+
 NAME_LIMIT = 160
 """Characters of a name that are kept; HLO texts, which begin with a unique name, go on longer."""
 

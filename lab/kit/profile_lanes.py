@@ -30,7 +30,7 @@ def describe_lanes(measured: Measured, steps: Sequence[StepFacts]) -> dict[str, 
     """The summary's `lanes`, `lanes_left_out` and `names`."""
     with_steps = {step.line.id for step in steps}
     lines = [(plane, line) for plane in measured.planes for line in plane.lines if len(line.line)]
-    ranked = sorted(lines, key=lambda item: _rank(*item, with_steps))
+    ranked = sorted(lines, key=lambda item: _rank(item[0], item[1], with_steps))
     chosen = {line.id for _, line in ranked[:MOST_LANES]}
     names = _Names(measured.profile)
     lanes = [_lane(plane, line, names) for plane, line in lines if line.id in chosen]

@@ -23,10 +23,14 @@ class LineFacts:
     id: str
     line: Line
     nesting: Nesting
-    busy_ns: int
+    busy: Spans
     sum_ns: int
     zero_duration: int
     last_end: int | None
+
+    @property
+    def busy_ns(self) -> int:
+        return self.busy.total
 
     @property
     def first(self) -> int | None:
@@ -40,7 +44,7 @@ class PlaneFacts:
     id: str
     plane: Plane
     lines: list[LineFacts]
-    busy: dict[str, int]
+    busy: dict[View, int]
     clock: "Clock | None" = None
     work_view: View | None = None
     work: Spans = field(default_factory=lambda: Spans(()))
@@ -114,28 +118,20 @@ def measure(profile: Profile) -> Measured:
     planes = []
     for index, plane in enumerate(profile.planes):
         lines = [_line(line, f"p{index}/l{place}") for place, line in enumerate(plane.lines)]
-        views = dict.fromkeys(line.line.view for line in lines if len(line.line))
-        busy = {
-            view: Spans(spans(line for line in plane.lines if line.view == view)).total
-            for view in views
-        }
-        facts = PlaneFacts(id=f"p{index}", plane=plane, lines=lines, busy=busy)
+        busy = _busy(lines)
+        facts = PlaneFacts(
+            id=f"p{index}",
+            plane=plane,
+            lines=lines,
+            busy={view: spans.total for view, spans in busy.items()},
+        )
         if plane.kind == "device":
             _name_by_module(plane)
             facts.work_view = next((view for view in WORK if view in busy), None)
             if facts.work_view:
-                facts.work = Spans(spans(plane.lines_of(facts.work_view)))
+                facts.work = busy[facts.work_view]
         planes.append(facts)
     return Measured(profile=profile, planes=planes, clocks=_clocks(planes))
-
-
-def spans(lines: Iterable[Line]) -> Iterator[tuple[int, int]]:
-    """(start, end) of all events of some lines, by start."""
-    parts = [
-        zip(line.starts, map(int.__add__, line.starts, line.durations), strict=True)
-        for line in lines
-    ]
-    return iter(parts[0]) if len(parts) == 1 else heapq.merge(*parts)
 
 
 def events(lines: Sequence[LineFacts]) -> Iterator[tuple[int, int, int, int]]:
@@ -160,13 +156,25 @@ def inside(line: Line, start: int, end: int, tolerance: int) -> Iterator[int]:
             yield at
 
 
+def _busy(lines: Iterable[LineFacts]) -> dict[View, Spans]:
+    """By view, when at least one of its lines is busy."""
+    by_view: dict[View, list[Spans]] = {}
+    for line in lines:
+        if len(line.line):
+            by_view.setdefault(line.line.view, []).append(line.busy)
+    return {
+        view: spans[0] if len(spans) == 1 else Spans(heapq.merge(*spans))
+        for view, spans in by_view.items()
+    }
+
+
 def _line(line: Line, name: str) -> LineFacts:
     nesting = _flat(line) if line.view == "async" else nest(line.starts, line.durations)
     return LineFacts(
         id=name,
         line=line,
         nesting=nesting,
-        busy_ns=Spans(spans([line])).total,
+        busy=Spans(zip(line.starts, map(int.__add__, line.starts, line.durations), strict=True)),
         sum_ns=sum(line.durations),
         zero_duration=line.durations.count(0),
         last_end=max(map(int.__add__, line.starts, line.durations), default=None),

@@ -12,6 +12,9 @@ from lab.kit.profile_measure import LineFacts, Measured, PlaneFacts
 MOST = 200
 """Operations that are kept of each view, by self time."""
 
+HOST_OPERATION = "host-op"
+"""The view of operations that ran on a host's threads, as all do on a CPU."""
+
 HLO_TEXT = re.compile(r"%?([\w.-]+) = .*?[ )}\]]([a-z][a-z0-9-]*)\(")
 """An instruction: its name, and its opcode before the first parenthesis after its shape."""
 
@@ -82,18 +85,23 @@ def operations(measured: Measured) -> dict[str, Any]:
             "events": sum(total.count for _, total in ranked),
             "sum_ns": sum(total.total_ns for _, total in ranked),
             "self_ns": sum(total.self_ns for _, total in ranked),
-            "busy_ns": sum(plane.busy.get(view, 0) for plane in measured.planes)
-            if view != "host-op"
-            else None,
+            "busy_ns": _busy(measured, view),
         }
     return {"operations": rows, "operations_left_out": left_out, "totals": sums}
+
+
+def _busy(measured: Measured, view: str) -> int | None:
+    """Over all planes, each its own union; host operations are a part of the host's lines."""
+    if view == HOST_OPERATION:
+        return None
+    return sum(ns for plane in measured.planes for each, ns in plane.busy.items() if each == view)
 
 
 def _add(plane: PlaneFacts, facts: LineFacts, totals: Mapping[Key, Total]) -> None:
     line, self_ns = facts.line, facts.nesting.self_ns
     for at in range(len(line)):
         number = line.operations[at]
-        view = "host-op" if number >= 0 and line.view == "host" else line.view
+        view = HOST_OPERATION if number >= 0 and line.view == "host" else line.view
         total = totals[view, line.names[at], number]
         duration = line.durations[at]
         total.count += 1
@@ -150,7 +158,7 @@ def category(view: str, name: str, hlo_op: str | None, opcode: str | None) -> st
     A fusion is known by its name alone, which XLA makes from what it holds: a product in it
     makes it a matrix operation, anything else leaves it unknown.
     """
-    if view not in ("ops", "async", "stream", "host-op"):
+    if view not in ("ops", "async", "stream", HOST_OPERATION):
         return None
     plain = re.sub("-(start|done)$", "", opcode or "")
     for group, opcodes in OPCODES.items():

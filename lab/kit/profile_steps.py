@@ -253,6 +253,7 @@ def _describe(step: StepFacts, measured: Measured) -> dict[str, Any]:
                 programs.items(), key=lambda item: (-item[1], str(item[0]))
             )[:MOST_NAMES]
         ],
+        "operations_first_ns": min(work)[0] - step.start if work else None,
         "operations_busy_ns": Spans(sorted(work)).total if work else None,
         "devices": [
             told for device in devices[:MOST_DEVICES] if (told := _on_device(device, step))

@@ -2,7 +2,26 @@
 
 Times are whole nanoseconds from the start of their plane's clock. Absolute times and program
 ids are text, since they exceed what a double holds. `null` is unknown, never zero. Each list
-that was cut has a `…_left_out` beside it.
+that was cut, at its limit in `limits`, has a `…_left_out` beside it. Planes, lines and clocks
+are named by ids: "p0", "p0/l3", "c0".
+
+sources         what was read: neutral name, format, bytes, SHA-256, host, process, events
+clocks          planes of one file whose times overlap; first_ns and last_ns, absolute
+planes, lines   all there are, empty ones too, by kind and by view; busy times are unions
+window, steps   annotated steps of host threads: what stands in each, its programs, when its
+                operations and its devices worked, its compilations; device_steps apart
+operations      by view, name and program: count, total, self time, longest, category; the most
+                costly of each view, the rest summed in operations_left_out; totals of all
+gaps            the longest silences between steps, and between operations of a device
+compiles        compilations, and whether they fall into the window
+lanes           to draw: [start, duration, name, events, covered, depth] for each interval,
+                where events > 1 stand merged and `name` counts in `names`, -1 for several
+odd_events      what was left out of every sum, by reason; lost_events, as the file says itself
+findings        what to know first: id, level (ok, note, warning), words, evidence
+
+The views of a device (steps, modules, ops, async, stream, annotation) are views of one time, never
+to be added; `work` names the one that stands for it. On a host, `host` are a thread's own events,
+`host-op` those of them that ran an operation, `python` the frames of the Python tracer.
 """
 
 import re
@@ -35,6 +54,13 @@ SCHEMA: Final = "assay/trace-summary/2"
 MOST_PLANES: Final = 256
 MOST_LINES: Final = 1024
 MOST_STATS: Final = 40
+
+SENTENCES: Final = ("findings", "note")
+WORDS_LIMIT: Final = 640
+"""Characters of the sentences of a finding."""
+
+UNPRINTABLE: Final = "\N{REPLACEMENT CHARACTER}"
+"""In place of a control character, which would reorder or break the text around it."""
 
 LIMITS: Final = {
     "planes": MOST_PLANES,
@@ -112,7 +138,10 @@ def summarize(profile: Profile, asked: Asked, redactor: Redactor) -> dict[str, A
         "lost_events": profile.lost_events,
         "findings": [finding.describe() for finding in qualify(measured, steps, compiles, asked)],
     }
-    return {key: _clean(value, redactor) for key, value in summary.items()}
+    return {
+        key: _clean(value, redactor, WORDS_LIMIT if key in SENTENCES else NAME_LIMIT)
+        for key, value in summary.items()
+    }
 
 
 def _source(profile: Profile, index: int) -> dict[str, Any]:
@@ -204,13 +233,18 @@ def _line(plane: PlaneFacts, facts: LineFacts) -> dict[str, Any]:
     }
 
 
-def _clean(value: Any, redactor: Redactor) -> Any:
-    """Without what names a machine, a person or a place, and with no text over the limit."""
+def _clean(value: Any, redactor: Redactor, limit: int) -> Any:
+    """Without what names a machine, a person or a place; printable, and within the limit."""
     if isinstance(value, str):
         text = redactor.text(ADDRESS.sub("<address>", value), "trace/summary.json")
-        return text if len(text) <= 4 * NAME_LIMIT else f"{text[: 4 * NAME_LIMIT - 1]}…"
+        if not text.isprintable():
+            text = "".join(each if each.isprintable() else UNPRINTABLE for each in text)
+        return text if len(text) <= limit else f"{text[: limit - 1]}…"
     if isinstance(value, dict):
-        return {_clean(key, redactor): _clean(item, redactor) for key, item in value.items()}
+        return {
+            _clean(key, redactor, limit): _clean(item, redactor, limit)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_clean(item, redactor) for item in value]
+        return [_clean(item, redactor, limit) for item in value]
     return value

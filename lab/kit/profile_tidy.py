@@ -9,10 +9,7 @@ import hashlib
 from bisect import bisect_left, bisect_right
 from itertools import chain
 
-from lab.kit.profile_events import Line, Plane, Profile
-
-FAR_NS = 24 * 3600 * 10**9
-"""A plane that spans more than this is looked at for events far from the rest."""
+from lab.kit.profile_events import LONGEST_NS, Line, Plane, Profile
 
 APART_NS = 3600 * 10**9
 """A silence that parts them from the rest."""
@@ -56,7 +53,7 @@ def _drop_far(plane: Plane, profile: Profile) -> None:
     if not lines:
         return
     first, last = min(line.starts[0] for line in lines), max(line.starts[-1] for line in lines)
-    if last - first <= FAR_NS:
+    if last - first <= LONGEST_NS:
         return
     begin, end = _largest_group(sorted(chain.from_iterable(line.starts for line in lines)))
     for line in lines:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.kit.faults import BackendMissing, CheckFailed
 from lab.kit.planes import MODULE, PYTHON_FRAME, line_view, plane_kind
-from lab.kit.profile_events import Line, Operation, Plane, Profile
+from lab.kit.profile_events import LATEST_NS, LONGEST_NS, Line, Operation, Plane, Profile
 
 if TYPE_CHECKING:
     from jax.profiler import ProfileData
@@ -94,9 +94,9 @@ def _read_line(found: Any, line: Line, profile: Profile, seen: dict[str, tuple[i
             number = texts.number(name)
             known = seen[name] = number, _what_it_carries(name, line, dict(event.stats))
         number, carries = known
-        duration = round(event.duration_ns)
-        if duration < 0:
-            profile.odd["negative-duration"] += 1
+        start, duration = round(event.start_ns), round(event.duration_ns)
+        if not (0 <= duration <= LONGEST_NS and -LATEST_NS < start < LATEST_NS):
+            profile.odd[_what_is_odd(duration)] += 1
             continue
         operation = -1
         if line.view == "modules":
@@ -112,7 +112,13 @@ def _read_line(found: Any, line: Line, profile: Profile, seen: dict[str, tuple[i
                 line.steps[len(line)] = step if isinstance(step, int) else None
         elif line.view == "host" and name.startswith(PYTHON_FRAME):
             line.python_frames.add(number)
-        add(round(event.start_ns), duration, number, operation)
+        add(start, duration, number, operation)
+
+
+def _what_is_odd(duration: int) -> str:
+    if duration < 0:
+        return "negative-duration"
+    return "longer-than-a-day" if duration > LONGEST_NS else "no-time"
 
 
 def _what_it_carries(name: str, line: Line, stats: Mapping[str, object]) -> int:
