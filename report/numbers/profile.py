@@ -12,7 +12,7 @@ from typing import Literal
 
 from report.source import Source
 
-Level = Literal["ok", "note", "warning", "refusal"]
+Level = Literal["ok", "note", "warning"]
 """How a finding bears on what may be concluded."""
 
 DEVICE_VIEWS = ("steps", "modules", "ops", "async", "stream", "annotation")

@@ -99,7 +99,7 @@ def _waits(profile: Profile, measures: Mapping[str, Measure]) -> Judgement:
     ]
     return _judged(
         share.number > WAITS,
-        "In the middle one of the steps, {share} of its time passes before any device works.",
+        "In the median step, {share} of the time passes before any device works.",
         {"share": ("device_wait_share", "percent(1)")},
         long,
     )
@@ -236,7 +236,7 @@ RULES = (
     Rule(
         id="wait",
         observation="Long gap before device work",
-        fires_when=f"over {_percent(WAITS)} of the middle step passes before any device works",
+        fires_when=f"over {_percent(WAITS)} of the median step passes before any device works",
         hypothesis="Input preparation or dispatch may starve the device.",
         experiment=(
             "Run the same steps on batches that are ready beforehand, and time the loader alone."

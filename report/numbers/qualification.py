@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from report.numbers.profile import Finding, Plane, Profile
 
-CAREFUL = ("warning", "refusal")
-
 
 def verdict(profile: Profile) -> str:
     """One sentence on what the capture holds and how it must be read."""
@@ -49,7 +47,7 @@ def identity(plane: Plane) -> str:
 
 
 def cautions(profile: Profile) -> tuple[Finding, ...]:
-    return tuple(found for found in profile.findings if found.level in CAREFUL)
+    return tuple(found for found in profile.findings if found.level == "warning")
 
 
 def cannot_show(profile: Profile) -> Iterator[str]:

@@ -35,7 +35,7 @@ SECTIONS = {
     "comparison": "Against another profile",
     "files": "The files",
 }
-LEVELS = {"ok": "holds", "note": "note", "warning": "warning", "refusal": "refused"}
+LEVELS = {"ok": "holds", "note": "note", "warning": "warning"}
 
 
 def path_of(record: str) -> str:
