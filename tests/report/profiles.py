@@ -290,8 +290,11 @@ class Capture:
             "duration_ns": event.lasts * US,
         }
 
+    def _plane_of(self, view: str, found: Sequence[Event]) -> str:
+        places = enumerate(self.devices.values()) if view == "ops" else ()
+        return next((f"d{at}" for at, events in places if found[0] in events), "h0")
+
     def _operations(self, view: str, events: Sequence[Event]) -> list[Summary]:
-        plane = "d0" if view == "ops" else "h0"
         by_name: dict[str, list[Event]] = {}
         for event in events:
             by_name.setdefault(event.name, []).append(event)
@@ -312,7 +315,9 @@ class Capture:
                 "self_ns": sum(e.lasts for e in found) * US,
                 "max_ns": max(e.lasts for e in found) * US,
                 "planes": 1,
-                "longest": self._place(plane, max(found, key=lambda e: e.lasts)),
+                "longest": self._place(
+                    self._plane_of(view, found), max(found, key=lambda e: e.lasts)
+                ),
             }
             for name, found in by_name.items()
         ]
