@@ -293,7 +293,7 @@ def trace(options: Namespace, voice: Voice) -> int:
                 other.profile,
                 names=(found.label, other.label),
                 factor=options.factor or "",
-                also=profiles.recorded_differences(found, other),
+                also=profiles.recorded_differences(found, other, options.factor or ""),
             )
         if options.csv:
             write(options.csv, to_csv(list(answer.rows(found.profile))))

@@ -82,13 +82,22 @@ def check_factor(factor: str) -> None:
         raise UsageFault(f"There is no factor {factor!r}.", hint=did_you_mean(factor, known))
 
 
-def recorded_differences(one: Capture, two: Capture) -> tuple[Difference, ...]:
-    """What differs in what two runs were asked and where they ran, when both are runs."""
+def recorded_differences(one: Capture, two: Capture, factor: str) -> tuple[Difference, ...]:
+    """What differs in what two runs were asked and where they ran, when both are runs.
+
+    What cannot help changing with the declared factor is part of it.
+    """
     if one.record is None or two.record is None:
         return ()
     found = records.compare(one.record, two.record)
+    brought = records.FOLLOWS.get(factor, ())
     return tuple(
-        Difference(factor=each.factor, field=each.field, one=each.one, two=each.two)
+        Difference(
+            factor=factor if each.factor in brought else each.factor,
+            field=each.field,
+            one=each.one,
+            two=each.two,
+        )
         for each in found.differences
     )
 

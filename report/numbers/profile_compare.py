@@ -19,6 +19,13 @@ from report.numbers.profile import Profile, Step
 FACTORS = ("device", "program", "steps", "versions", "profiler", "processes")
 """What one may mean to change, as far as a profile shows it."""
 
+FOLLOWS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("shape", "lab", "versions"), ("program",)),
+    "platform": ("device", "program", "profiler"),
+    "device": ("platform", "program"),
+}
+"""What a profile cannot help showing when a factor changes, also one that only records know."""
+
 LEAST_PAIRS = 5
 """Fewer ratios than this have no middle half to speak of."""
 SAME = "not distinguishable"
@@ -92,7 +99,9 @@ class ProfileComparison:
 
     @property
     def unexplained(self) -> tuple[Difference, ...]:
-        return tuple(each for each in self.differences if each.factor != self.factor)
+        """Differences that the declared factor does not bring about."""
+        allowed = {self.factor, *FOLLOWS.get(self.factor, ())}
+        return tuple(each for each in self.differences if each.factor not in allowed)
 
     @property
     def credited(self) -> bool:
