@@ -199,7 +199,7 @@ def test_events_that_the_file_says_it_lost(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_trace_is_refused_with_the_reason(tmp_path: Path, text: str, told: str) -> None:
-    path = tmp_path / "jdoe.trace.json"
+    path = tmp_path / "someone.trace.json"
     path.write_text(text)
 
     with pytest.raises(CheckFailed, match=told):

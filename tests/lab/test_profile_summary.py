@@ -380,14 +380,14 @@ def test_levels_below_the_fourth_are_counted_not_drawn(tmp_path: Path) -> None:
 
 def test_nothing_of_a_person_or_a_place_reaches_the_summary(tmp_path: Path) -> None:
     told = [
-        Event("open /home/jdoe/secret/model.py", 0, 10),
+        Event("open /home/someone/secret/model.py", 0, 10),
         Event("connect 34.83.195.179", 20, 10),
-        Event("mail jdoe@example.org", 40, 10),
+        Event("mail someone@example.org", 40, 10),
     ]
-    path = tmp_path / "jdoe-laptop_34.83.195.179.xplane.pb"
+    path = tmp_path / "someones-laptop_34.83.195.179.xplane.pb"
     path.write_bytes(xspace(host(Line("main", told))))
     text = json.dumps(read(path))
 
-    for secret in ("jdoe", "34.83", "secret", "laptop"):
+    for secret in ("someone", "34.83", "secret", "laptop"):
         assert secret not in text
     assert "host0.xplane.pb" in text
