@@ -6,14 +6,12 @@ renderer's version. Those make its key; the renderer is imported only when a key
 
 import signal
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache as once
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
 
 from report.cache import Store
@@ -32,8 +30,9 @@ _CODE = (
     *sorted(_HERE.glob("*.py")),
     *sorted(_HERE.with_name("numbers").glob("*.py")),
     *(_HERE.with_name(f"{name}.py") for name in ("exhibit", "ladder", "notation", "specs")),
+    *(_HERE.with_name(f"{name}.py") for name in ("evidence", "record", "source", "units")),
 )
-"""What works out a drawing from the parts of the study: their digest tells what, not how."""
+"""What works out a drawing from records and the parts of the study: these tell what, not how."""
 _RENDERERS = ("altair", "vl-convert-python")
 
 
@@ -67,7 +66,7 @@ def draw(study: Study, content: Content, cache: Store, jobs: int = 1) -> Mapping
     """Every figure that the study can fill, by name; the missing ones on up to `jobs` processes."""
     parts = {entry: _parts(entry, study, content) for entry in FIGURES}
     filled = [entry for entry in FIGURES if None not in parts[entry]]
-    keys = {entry: _key(entry, parts[entry]) for entry in filled}
+    keys = {entry: _key(entry, parts[entry], study) for entry in filled}
     packed = {entry: data for entry in filled if (data := cache.get(keys[entry])) is not None}
     cold = {entry: parts[entry] for entry in filled if entry not in packed}
     for entry, data in zip(cold, _draw_cold(cold, jobs), strict=True):
@@ -99,9 +98,13 @@ def _part(need: str | type[Run], study: Study, content: Content) -> object:
     return content.formats if need == "formats" else getattr(study, need)
 
 
-def _key(entry: Entry, parts: tuple[object, ...]) -> str:
-    """Everything that the drawing depends on."""
-    return sha256(f"figure {entry.name} {digest_of(parts)} {_renderer()}".encode()).hexdigest()
+def _key(entry: Entry, parts: tuple[object, ...], study: Study) -> str:
+    """Everything that the drawing depends on; a run stands as the files that it was read from."""
+    depends = [
+        study.stamps[run.name] if isinstance(need, type) and (run := study.featured(need)) else part
+        for need, part in zip(entry.needs, parts, strict=True)
+    ]
+    return sha256(f"figure {entry.name} {digest_of(depends)} {_renderer()}".encode()).hexdigest()
 
 
 @once
@@ -118,6 +121,9 @@ def _draw_cold(cold: Mapping[Entry, tuple[object, ...]], jobs: int) -> list[byte
     workers = min(jobs, len(cold) // 2)
     if workers < 2:
         return [_draw(entry, parts) for entry, parts in cold.items()]
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 (slow, seldom needed)
+    from multiprocessing import get_context  # noqa: PLC0415
+
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         with _started_deaf_to_ctrl_c():
             drawn = pool.map(_draw, cold, cold.values())

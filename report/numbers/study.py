@@ -54,6 +54,8 @@ class Study:
     roofline: RooflineStudy
     quantization_step: QuantizationStep | None
     values: Values
+    stamps: Mapping[str, str]
+    """What stands for a whole run: its name, the SHA-256 of its manifest, and its level."""
     digest: str
     """SHA-256 of every value above, so that two studies can be told apart."""
 
@@ -103,6 +105,10 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
         roofline=roofline,
         quantization_step=step,
         values=values,
+        stamps={
+            name: f"{name} {each.record.manifest_sha256} {each.level}"
+            for name, each in evidence.items()
+        },
         digest=digest_of(
             [list(note.values.values()), {n: e.record.manifest_sha256 for n, e in evidence.items()}]
         ),

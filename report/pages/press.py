@@ -20,6 +20,7 @@ from report.numbers.run import Scope
 from report.numbers.study import Study
 from report.pages.anchors import relative
 from report.pages.desk import Claim, Desk, Heading, Stated
+from report.pages.finished import FinishedPage
 from report.pages.manuscript import slugify
 from report.pages.prose import Galley
 
@@ -82,6 +83,8 @@ class Press:
     """Where a person wrote a link, by page and address."""
     used_on: dict[str, list[str]] = field(default_factory=dict)
     """Pages that use a term."""
+    finished: dict[str, FinishedPage] = field(default_factory=dict)
+    """Each page as a reader finds it."""
 
     def galley(self, path: str) -> Galley:
         return Galley(desk=self.desk, page=path)

@@ -25,6 +25,12 @@ TABLE_PAGES = {
     "formats.html": ("formats",),
 }
 """Tables that have a page of their own, by page."""
+TABLE_DECKS = {
+    "chips.html": "What each source documents for one physical chip, in its own words and units.",
+    "formats.html": "Worked out from their bits, and compared with what their documentation"
+    " prints.",
+}
+"""What those pages say of themselves."""
 ARCHIVES = {
     "downloads/practice-workspace.zip": (
         "Practice workspace",

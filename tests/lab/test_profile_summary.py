@@ -83,6 +83,32 @@ def test_self_time_subtracts_what_is_nested_within(tmp_path: Path) -> None:
     assert summary["lines"][2]["depth"] == 2
 
 
+def test_the_devices_own_clock_stands_beside_the_timelines(tmp_path: Path) -> None:
+    def timed(name: str, start: int, lasts: int, device: int) -> Event:
+        told = {"device_offset_ps": start * 1000, "device_duration_ps": device * 1000}
+        return Event(name, start, lasts, told)
+
+    ops = [
+        timed("%while.1 = f32[8] while(f32[8] %p)", 0, 10_000, 11_000),
+        timed("%fusion.1 = f32[8] fusion(f32[8] %p)", 2_000, 5_000, 4_000),
+        Event("%copy.1 = f32[8] copy(f32[8] %p)", 20_000, 1_000),
+    ]
+    summary = read_space(tmp_path, tpu(0, ops=ops))
+
+    loop, body = operation(summary, "ops", "while.1"), operation(summary, "ops", "fusion.1")
+    assert (loop["self_ns"], loop["device_total_ns"], loop["device_self_ns"]) == (
+        5_000,
+        11_000,
+        7_000,
+    )
+    assert (body["self_ns"], body["device_self_ns"]) == (5_000, 4_000)
+    assert operation(summary, "ops", "copy.1")["device_total_ns"] is None
+    found = finding(summary, "device-clock")
+    assert found is not None
+    assert found["level"] == "warning"
+    assert "fusion.1, differs by 25.0 %" in found["words"]
+
+
 @pytest.mark.parametrize(
     ("text", "chip", "shows"),
     [

@@ -201,6 +201,20 @@ def test_what_contradicts_itself_is_refused_by_name(pointer, value, place):
     assert any(fault.where.endswith(place) for fault in caught.value.faults), caught.value
 
 
+def test_a_size_that_a_compiler_does_not_tell_is_read_as_unknown():
+    unsized = {"shape": "s8[?,64]", "elements": None, "ideal_bytes": None, "tiled_bytes": None}
+    sized = {"shape": "s8[128,64]", "elements": 8_192, "ideal_bytes": 8_192, "tiled_bytes": 8_192}
+    converts = [{"from": "f32", "to": "bf16", "elements": None, "count": 2}]
+    edits = {f"{V5E}/arguments": [unsized, sized], f"{V5E}/inserted": converts}
+
+    found = read_preflight(edited(RECORD, edits))
+
+    compiled = found.programs["int8-64x128x64"].targets["v5e"]
+    assert (compiled.arguments[0].elements, compiled.arguments[0].ideal_bytes) == (None, None)
+    assert compiled.arguments[1].elements == 8_192
+    assert [(each.elements, each.count) for each in compiled.inserted] == [(None, 2)]
+
+
 @pytest.mark.parametrize("part", ["programs", "targets", "scope", "compiler", "request"])
 def test_a_part_that_is_missing_is_named(part):
     with pytest.raises(EvidenceMismatch) as caught:
