@@ -6,6 +6,7 @@ Chrome's or Perfetto's. Only an XSpace needs JAX. Nothing is written beside what
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -57,11 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"no summary: {problem.strerror}: {problem.filename}", file=sys.stderr)
         return UsageFault.exit_code
     if request.as_json:
-        print(to_json(summary))
-    elif request.out:
-        print(f"summary: {request.out}")
+        text = to_json(summary)
     else:
-        print(in_words(summary))
+        text = f"summary: {request.out}" if request.out else in_words(summary)
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # whoever reads it, such as `head`, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

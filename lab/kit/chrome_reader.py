@@ -32,6 +32,7 @@ UNTIMED = frozenset("bnestfSTpFPMCNODiIRcVva()")
 """Asynchronous, flow, sample, metadata, counter, object, instant, mark and context events."""
 
 EVENTS = "traceEvents"
+DEVICE_TIMES = ("device_offset_ps", "device_duration_ps")
 OPERATION = frozenset({"hlo_op", "hlo_module", "program_id"})
 LATEST_US = LATEST_NS // 1000
 _EVERY = 1 << 18
@@ -184,7 +185,8 @@ def _read_metadata(event: dict[str, object], reading: _Reading) -> None:
         return
     process = reading.process(str(event.get("pid")))
     if event.get("name") == "process_name":
-        process.name = str(arguments.get("name"))
+        # XProf writes the host's name before each plane's where it joins several.
+        process.name = re.sub(r"^\S+ (?=/(?:device|host):)", "", str(arguments.get("name")))
     elif event.get("name") == "process_labels":
         process.labels = str(arguments.get("labels"))
     elif event.get("name") == "thread_name":
@@ -257,9 +259,16 @@ def _add(
             operation = reading.profile.operation(
                 Operation(*(None if part is None else str(part) for part in parts))
             )
+        line.tell_device_time(*(_whole(arguments.get(key)) for key in DEVICE_TIMES))
     if name.startswith(PYTHON_FRAME) or event.get("cat") == "python_function":
         line.python_frames.add(number)
     line.add(*times, number, operation)
+
+
+def _whole(value: object) -> int | None:
+    """A whole number, which trace events may write as text."""
+    text = str(value)
+    return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
 def _nanoseconds(value: object) -> int | None:

@@ -59,27 +59,25 @@ class Found:
 def read_profile(path: Path, tell: Tell) -> tuple[Profile, list[Aside]]:
     """Everything a path holds; a `UsageFault` or `CheckFailed` names what is wrong with it."""
     found = find(path)
-    hosts = sorted({_stem(file) for file, _ in found.files})
-    spaces = [file for file, _ in found.files if _is_xspace(file)]
+    stems = sorted({_stem(file) for file, _ in found.files})
+    hosts = {stem: f"host{index}" for index, stem in enumerate(stems)}
+    sources = [_source(file, hosts[_stem(file)], process) for file, process in found.files]
+    spaces = any(source.format == "xspace" for source in sources)
     profile = Profile(
         reader=XSPACE_READER if spaces else JSON_READER, version=need_jax() if spaces else None
     )
     hashes: set[str] = set()
-    for file, process in found.files:
-        host = f"host{hosts.index(_stem(file))}"
-        source = _source(file, host, process)
+    for (file, _), source in zip(found.files, sources, strict=True):
         if source.sha256 in hashes:
             profile.twice.append(source.name)
-            continue
-        hashes.add(source.sha256)
-        profile.sources.append(source)
-        _read(file, profile, len(profile.sources) - 1, tell)
+        else:
+            hashes.add(source.sha256)
+            profile.sources.append(source)
+            _read(file, profile, len(profile.sources) - 1, tell)
     tidy(profile)
     aside = [
         Aside(
-            name=_neutral(
-                file, f"host{hosts.index(_stem(file))}" if _stem(file) in hosts else "host"
-            ),
+            name=_neutral(file, hosts.get(_stem(file), "host")),
             bytes=file.stat().st_size,
             why="another view of the same capture",
         )
@@ -135,8 +133,9 @@ def _walk(path: Path) -> Iterator[Path]:
         if depth >= DEEPEST:
             folders[:] = []
         for name in sorted(names):
-            if name.endswith(ENDINGS):
-                yield Path(folder) / name
+            file = Path(folder) / name
+            if name.endswith(ENDINGS) and not file.is_symlink():
+                yield file
 
 
 def _best(files: Sequence[Path]) -> list[Path]:
@@ -149,16 +148,6 @@ def _best(files: Sequence[Path]) -> list[Path]:
 
 def _read(file: Path, profile: Profile, source: int, tell: Tell) -> None:
     known = profile.sources[source]
-    if not known.bytes:
-        raise CheckFailed(f"{file.name} is empty: it has 0 bytes, and a profile has more")
-    head = _head(file)
-    if head.startswith(b"version https://git-lfs"):
-        raise CheckFailed(
-            f"{file.name} is a Git LFS pointer of {known.bytes} bytes, not the file it points to; "
-            "fetch it with `git lfs pull`"
-        )
-    if head.lstrip().lower().startswith((b"<!doctype", b"<html", b"<head", b"<?xml")):
-        raise CheckFailed(f"{file.name} is a web page, not a profile: perhaps a failed download")
     planes, events = len(profile.planes), sum(plane.events for plane in profile.planes)
     if known.format == "xspace":
         try:
@@ -197,6 +186,7 @@ def _source(file: Path, host: str, process: int | None) -> Source:
         while chunk := opened.read(_CHUNK):
             digest.update(chunk)
             size += len(chunk)
+    _refuse_what_tells_itself(file, size)
     kind = (
         "xspace" if _is_xspace(file) else "perfetto-json" if _is_perfetto(file) else "chrome-json"
     )
@@ -208,6 +198,20 @@ def _source(file: Path, host: str, process: int | None) -> Source:
         host=host,
         process=process,
     )
+
+
+def _refuse_what_tells_itself(file: Path, size: int) -> None:
+    """Raise `CheckFailed` for a file whose first bytes, or lack of them, say what it is."""
+    if not size:
+        raise CheckFailed(f"{file.name} is empty: it has 0 bytes, and a profile has more")
+    head = _head(file)
+    if head.startswith(b"version https://git-lfs"):
+        raise CheckFailed(
+            f"{file.name} is a Git LFS pointer of {size} bytes, not the file it points to; "
+            "fetch it with `git lfs pull`"
+        )
+    if head.lstrip().lower().startswith((b"<!doctype", b"<html", b"<head", b"<?xml")):
+        raise CheckFailed(f"{file.name} is a web page, not a profile: perhaps a failed download")
 
 
 def _head(file: Path) -> bytes:

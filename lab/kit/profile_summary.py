@@ -10,8 +10,9 @@ clocks          planes of one file whose times overlap; first_ns and last_ns, ab
 planes, lines   all there are, empty ones too, by kind and by view; busy times are unions
 window, steps   annotated steps of host threads: what stands in each, its programs, when its
                 operations and its devices worked, its compilations; device_steps apart
-operations      by view, name and program: count, total, self time, longest, category; the most
-                costly of each view, the rest summed in operations_left_out; totals of all
+operations      by view, name and program: count, total, self time, longest, category, and the
+                times by a TPU's own clock; the most costly of each view, the rest summed in
+                operations_left_out; totals of all
 gaps            the longest silences between steps, and between operations of a device
 compiles        compilations, and whether they fall into the window
 lanes           to draw: [start, duration, name, events, covered, depth] for each interval,
@@ -99,6 +100,7 @@ def summarize(profile: Profile, asked: Asked, redactor: Redactor) -> dict[str, A
     times = [time for clock in measured.clocks for time in (clock.first, clock.last)]
     exact = profile.version is None
     lines = [line for plane in measured.planes for line in plane.lines]
+    totals = operations(measured)
     summary = {
         "schema": SCHEMA,
         "reader": {
@@ -129,14 +131,17 @@ def summarize(profile: Profile, asked: Asked, redactor: Redactor) -> dict[str, A
         },
         **describe_steps(measured, steps),
         **describe_compiles(measured, compiles),
-        **operations(measured),
+        **totals,
         **describe_gaps(measured, steps),
         **describe_lanes(measured, steps),
         "odd_events": {reason: n for reason, n in sorted(profile.odd.items()) if n},
         "unknown_phases": dict(sorted(profile.unknown_phases.items())),
         "untimed_phases": dict(sorted(profile.untimed_phases.items())),
         "lost_events": profile.lost_events,
-        "findings": [finding.describe() for finding in qualify(measured, steps, compiles, asked)],
+        "findings": [
+            finding.describe()
+            for finding in qualify(measured, steps, compiles, totals["operations"], asked)
+        ],
     }
     return {
         key: _clean(value, redactor, WORDS_LIMIT if key in SENTENCES else NAME_LIMIT)

@@ -24,7 +24,12 @@ OPERATION = ("hlo_op", "hlo_module", "program_id")
 
 Tell = Callable[[str], None]
 
-_PLAIN, _STEP, _OPERATION = range(3)
+DEVICE_TIMES = ("device_offset_ps", "device_duration_ps")
+"""When a TPU's operation ran by the device's own clock; the timeline follows the host's."""
+
+_STEP, _OPERATION, _DEVICE = 1, 2, 4
+"""What the stats of an event are read for."""
+
 _EVERY = 1 << 20
 """Events between two lines of progress."""
 
@@ -104,12 +109,14 @@ def _read_line(found: Any, line: Line, profile: Profile, seen: dict[str, tuple[i
                 operation = profile.operation(Operation(None, module[1], module[2]))
         elif line.view == "steps":
             line.steps[len(line)] = int(name) if name.isdecimal() and len(name) < 16 else None
-        elif carries == _OPERATION:
-            operation = profile.operation(_operation(dict(event.stats)))
-        elif carries == _STEP:
-            step = dict(event.stats).get(STEP_NUMBER)
-            if step is not None:
+        elif carries:
+            stats = dict(event.stats)
+            if carries & _OPERATION:
+                operation = profile.operation(_operation(stats))
+            if carries & _STEP and (step := stats.get(STEP_NUMBER)) is not None:
                 line.steps[len(line)] = step if isinstance(step, int) else None
+            if carries & _DEVICE:
+                line.tell_device_time(*map(stats.get, DEVICE_TIMES))
         elif line.view == "host" and name.startswith(PYTHON_FRAME):
             line.python_frames.add(number)
         add(start, duration, number, operation)
@@ -122,11 +129,14 @@ def _what_is_odd(duration: int) -> str:
 
 
 def _what_it_carries(name: str, line: Line, stats: Mapping[str, object]) -> int:
+    carries = 0
     if line.view == "host" and STEP_NUMBER in stats:
-        return _STEP
-    if any(key in stats for key in OPERATION) and not name.startswith("end: "):
-        return _OPERATION
-    return _PLAIN
+        carries |= _STEP
+    elif any(key in stats for key in OPERATION) and not name.startswith("end: "):
+        carries |= _OPERATION
+    if line.view == "ops" and all(key in stats for key in DEVICE_TIMES):
+        carries |= _DEVICE
+    return carries
 
 
 def _operation(stats: Mapping[str, object]) -> Operation:

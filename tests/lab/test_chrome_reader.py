@@ -135,6 +135,17 @@ def test_a_device_and_its_steps_are_known_by_their_names(tmp_path: Path) -> None
     assert told["devices"][0]["busy_ns"] == 5_000
 
 
+def test_xprofs_names_of_hosts_before_planes_are_dropped(tmp_path: Path) -> None:
+    joined = [event | {"args": {"name": f"secret {event['args']['name']}"}} for event in NAMES[:1]]
+    told = {"device_offset_ps": "7", "device_duration_ps": "4000000"}
+    timed = complete("fusion.2", pid=1, tid=2, args=told)
+    summary = read_events(tmp_path, [*joined, NAMES[1], timed])
+
+    assert summary["device_planes"] == ["/device:TPU:0"]
+    assert operation(summary, "ops", "fusion.2")["device_total_ns"] == 4_000
+    assert "secret" not in json.dumps(summary)
+
+
 def test_annotations_over_a_gpus_stream_are_no_work_of_it(tmp_path: Path) -> None:
     gpu = {"pid": 0, "tid": 7}
     labels = {"ph": "M", "pid": 0, "name": "process_labels", "args": {"labels": "GPU 0"}}
@@ -199,7 +210,7 @@ def test_events_that_the_file_says_it_lost(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_trace_is_refused_with_the_reason(tmp_path: Path, text: str, told: str) -> None:
-    path = tmp_path / "jdoe.trace.json"
+    path = tmp_path / "someone.trace.json"
     path.write_text(text)
 
     with pytest.raises(CheckFailed, match=told):

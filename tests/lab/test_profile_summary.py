@@ -83,6 +83,32 @@ def test_self_time_subtracts_what_is_nested_within(tmp_path: Path) -> None:
     assert summary["lines"][2]["depth"] == 2
 
 
+def test_the_devices_own_clock_stands_beside_the_timelines(tmp_path: Path) -> None:
+    def timed(name: str, start: int, lasts: int, device: int) -> Event:
+        told = {"device_offset_ps": start * 1000, "device_duration_ps": device * 1000}
+        return Event(name, start, lasts, told)
+
+    ops = [
+        timed("%while.1 = f32[8] while(f32[8] %p)", 0, 10_000, 11_000),
+        timed("%fusion.1 = f32[8] fusion(f32[8] %p)", 2_000, 5_000, 4_000),
+        Event("%copy.1 = f32[8] copy(f32[8] %p)", 20_000, 1_000),
+    ]
+    summary = read_space(tmp_path, tpu(0, ops=ops))
+
+    loop, body = operation(summary, "ops", "while.1"), operation(summary, "ops", "fusion.1")
+    assert (loop["self_ns"], loop["device_total_ns"], loop["device_self_ns"]) == (
+        5_000,
+        11_000,
+        7_000,
+    )
+    assert (body["self_ns"], body["device_self_ns"]) == (5_000, 4_000)
+    assert operation(summary, "ops", "copy.1")["device_total_ns"] is None
+    found = finding(summary, "device-clock")
+    assert found is not None
+    assert found["level"] == "warning"
+    assert "fusion.1, differs by 25.0 %" in found["words"]
+
+
 @pytest.mark.parametrize(
     ("text", "chip", "shows"),
     [
@@ -380,14 +406,14 @@ def test_levels_below_the_fourth_are_counted_not_drawn(tmp_path: Path) -> None:
 
 def test_nothing_of_a_person_or_a_place_reaches_the_summary(tmp_path: Path) -> None:
     told = [
-        Event("open /home/jdoe/secret/model.py", 0, 10),
+        Event("open /home/someone/secret/model.py", 0, 10),
         Event("connect 34.83.195.179", 20, 10),
-        Event("mail jdoe@example.org", 40, 10),
+        Event("mail someone@example.org", 40, 10),
     ]
-    path = tmp_path / "jdoe-laptop_34.83.195.179.xplane.pb"
+    path = tmp_path / "someones-laptop_34.83.195.179.xplane.pb"
     path.write_bytes(xspace(host(Line("main", told))))
     text = json.dumps(read(path))
 
-    for secret in ("jdoe", "34.83", "secret", "laptop"):
+    for secret in ("someone", "34.83", "secret", "laptop"):
         assert secret not in text
     assert "host0.xplane.pb" in text

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,10 @@ def test_the_tree_is_what_xprof_and_perfetto_open(run: Path) -> None:
         events = json.loads(gzip.decompress(data))["traceEvents"]
         assert sum(event.get("name") == "precision_case" for event in events) == 6
         assert data[4:8] == bytes(4), "the packed file carries a time"
+    space = (folder / "host0.xplane.pb").read_bytes()
+    assert [source["sha256"] for source in summary["sources"]] == [sha256(space).hexdigest()]
     asked = Asked(platform="cpu", step_name=STEP, inner=INNER)
-    again = summarize_xspace((folder / "host0.xplane.pb").read_bytes(), asked, NOBODY)
+    again = summarize_xspace(space, asked, NOBODY)
     assert again | {"files": names} == summary | {"files": names}
 
 

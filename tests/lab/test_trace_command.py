@@ -155,7 +155,6 @@ def test_a_file_that_is_no_profile_is_refused_in_one_line(
     message: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    pytest.importorskip("jax")
     (tmp_path / name).write_bytes(data)
 
     assert call(tmp_path / name) == 5

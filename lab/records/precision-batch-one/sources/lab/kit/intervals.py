@@ -25,12 +25,20 @@ class Spans:
     def __init__(self, spans: Iterable[Span]) -> None:
         """The union of `spans`, which come in order of their start."""
         self._starts, self._ends = array("q"), array("q")
+        begin: int | None = None
+        reach = 0
         for start, end in spans:
-            if self._ends and start <= self._ends[-1]:
-                self._ends[-1] = max(self._ends[-1], end)
-            else:
-                self._starts.append(start)
-                self._ends.append(end)
+            if begin is None:
+                begin, reach = start, end
+            elif start > reach:
+                self._starts.append(begin)
+                self._ends.append(reach)
+                begin, reach = start, end
+            elif end > reach:
+                reach = end
+        if begin is not None:
+            self._starts.append(begin)
+            self._ends.append(reach)
 
     def __iter__(self) -> Iterator[Span]:
         return zip(self._starts, self._ends, strict=True)

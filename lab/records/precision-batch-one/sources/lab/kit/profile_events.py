@@ -65,6 +65,8 @@ class Line:
         self.names = array("i")
         self.operations = array("i")
         """Numbers of `Profile.operations`, -1 where the event carries none."""
+        self.device_starts, self.device_durations = array("q"), array("q")
+        """Picoseconds by the device's own clock; -1, or nothing, where the event tells none."""
         self.steps: dict[int, int | None] = {}
         """Step number of each event that is an annotated step, by its place in the line."""
         self.python_frames: set[int] = set()
@@ -78,6 +80,23 @@ class Line:
         self.durations.append(duration_ns)
         self.names.append(name)
         self.operations.append(operation)
+
+    def tell_device_time(self, start: object, duration: object) -> None:
+        """Of the event that is added next, in picoseconds; what is no such time is passed over."""
+        if (
+            isinstance(start, int)
+            and isinstance(duration, int)
+            and -LATEST_NS < start < LATEST_NS
+            and 0 <= duration <= LONGEST_NS * 1000
+        ):
+            self._fill_device_times()
+            self.device_starts.append(start)
+            self.device_durations.append(duration)
+
+    def _fill_device_times(self) -> None:
+        missing = [-1] * (len(self) - len(self.device_durations))
+        self.device_starts.extend(missing)
+        self.device_durations.extend(missing)
 
     def put_in_order(self) -> None:
         """By start, the longer first, so that a parent stands before its children."""
@@ -101,6 +120,10 @@ class Line:
         places = list(places)
         if steps is None:
             steps = {new: self.steps[old] for new, old in enumerate(places) if old in self.steps}
+        if self.device_durations:
+            self._fill_device_times()
+            self.device_starts = array("q", (self.device_starts[at] for at in places))
+            self.device_durations = array("q", (self.device_durations[at] for at in places))
         self.starts = array("q", (self.starts[at] for at in places))
         self.durations = array("q", (self.durations[at] for at in places))
         self.names = array("i", (self.names[at] for at in places))

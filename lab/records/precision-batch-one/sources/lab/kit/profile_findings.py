@@ -26,6 +26,12 @@ EVENT_LIMIT = 1_000_000
 INFLATED = 2.0
 """A first step this many times the median of the others is called inflated."""
 
+MATTERS = 0.01
+"""The share of all time from which on an operation's two clocks are compared."""
+
+AGREEING = 0.01
+"""How far the two clocks may differ and still agree."""
+
 UNTOLD = {
     "no-phase": "items without a phase, as JAX writes one at the end",
     "unknown-phase": "events with an unknown phase",
@@ -108,6 +114,7 @@ def qualify(
     measured: Measured,
     steps: Sequence[StepFacts],
     compiles: Sequence[CompileFacts],
+    operations: Sequence[Mapping[str, Any]],
     asked: Asked,
 ) -> list[Finding]:
     """Every finding, in the order in which a reader should meet them."""
@@ -118,6 +125,7 @@ def qualify(
         *_completeness(profile),
         *_hosts(profile, asked),
         *_clocks(measured),
+        *_device_clock(operations),
         *_steps(measured, steps),
         *_compiles(steps, compiles),
         *_nesting(measured),
@@ -300,6 +308,30 @@ def _clocks(measured: Measured) -> Iterator[Finding]:
                 + "; ".join(", ".join(p.plane.name for p in clock.planes[:4]) for clock in clocks)
                 + ". They may be told by different clocks, so no gap between them is worked out.",
             )
+
+
+def _device_clock(operations: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """A TPU's timeline is its own clock stretched onto the host's; both sums are given."""
+    told = [each for each in operations if each["device_total_ns"] is not None]
+    line_ns = sum(each["self_ns"] for each in told)
+    differing = [
+        (abs(each["total_ns"] / each["device_total_ns"] - 1), each)
+        for each in told
+        if each["device_total_ns"] and each["self_ns"] >= MATTERS * line_ns
+    ]
+    if differing:
+        most, which = max(differing, key=lambda item: item[0])
+        device_ns = sum(each["device_self_ns"] for each in told)
+        yield Finding(
+            id="device-clock",
+            level="warning" if most > AGREEING else "ok",
+            count=len(told),
+            evidence=[which["longest"]],
+            words=f"By the device's own clock the operations add up to {device_ns / 1e6:,.3f} ms, "
+            f"on the timeline, which follows the host's clock, to {line_ns / 1e6:,.3f} ms. One "
+            f"operation, {which['hlo_op'] or which['name']:.40}, differs by {100 * most:.1f} %: "
+            "its device_total_ns is what the device counted.",
+        )
 
 
 def _steps(measured: Measured, steps: Sequence[StepFacts]) -> Iterator[Finding]:

@@ -71,16 +71,18 @@ def _between_steps(measured: Measured, steps: Sequence[StepFacts]) -> Iterator[G
 
 def _between_operations(measured: Measured) -> Iterator[Gap]:
     """On each device, over all lines of the view that stands for its work."""
+    texts = measured.profile.texts.all
     for plane in measured.devices:
         lines = [line for line in plane.lines if line.line.view == plane.work_view]
-        reach, name = None, ""
+        own_line = lines[0] if len(lines) == 1 else None
+        reach, last = None, 0
         for start, end, index, at in events(lines):
+            name = lines[index].line.names[at]
             if reach is not None and start > reach:
-                own = measured.profile.name(lines[index].line, at)
-                line = lines[0] if len(lines) == 1 else None
-                yield Gap(start - reach, reach, plane, line, str(plane.work_view), name, own)
+                parted = texts[last], texts[name]
+                yield Gap(start - reach, reach, plane, own_line, str(plane.work_view), *parted)
             if reach is None or end > reach:
-                reach, name = end, measured.profile.name(lines[index].line, at)
+                reach, last = end, name
 
 
 def _row(kind: str, gap: Gap, steps: Sequence[StepFacts]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from lab.kit.intervals import Nesting, Spans, nest
 from lab.kit.profile_events import Line, Operation, Plane, Profile, View
@@ -137,11 +138,16 @@ def measure(profile: Profile) -> Measured:
 def events(lines: Sequence[LineFacts]) -> Iterator[tuple[int, int, int, int]]:
     """(start, end, index of the line, place in it) of all events of some lines, by start."""
 
-    def of(index: int, line: Line) -> Iterator[tuple[int, int, int, int]]:
-        for at, start in enumerate(line.starts):
-            yield start, start + line.durations[at], index, at
+    parts = [
+        zip(line.line.starts, ends(line.line), repeat(index), range(len(line.line)), strict=False)
+        for index, line in enumerate(lines)
+    ]
+    return iter(parts[0]) if len(parts) == 1 else heapq.merge(*parts)
 
-    return heapq.merge(*(of(index, line.line) for index, line in enumerate(lines)))
+
+def ends(line: Line) -> Iterator[int]:
+    """The end of each event."""
+    return map(int.__add__, line.starts, line.durations)
 
 
 def started_within(line: Line, start: int, end: int) -> range:
@@ -174,10 +180,10 @@ def _line(line: Line, name: str) -> LineFacts:
         id=name,
         line=line,
         nesting=nesting,
-        busy=Spans(zip(line.starts, map(int.__add__, line.starts, line.durations), strict=True)),
+        busy=Spans(zip(line.starts, ends(line), strict=True)),
         sum_ns=sum(line.durations),
         zero_duration=line.durations.count(0),
-        last_end=max(map(int.__add__, line.starts, line.durations), default=None),
+        last_end=max(ends(line), default=None),
     )
 
 

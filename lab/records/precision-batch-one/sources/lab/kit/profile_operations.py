@@ -1,12 +1,14 @@
 """Operations of a profile by name and program: how often, how long, and how long by themselves."""
 
 import re
+from array import array
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lab.kit.profile_events import Operation, Profile
+from lab.kit.intervals import nest
+from lab.kit.profile_events import Line, Operation, Profile
 from lab.kit.profile_measure import LineFacts, Measured, PlaneFacts
 
 MOST = 200
@@ -49,6 +51,8 @@ class Total:
     total_ns: int = 0
     self_ns: int = 0
     max_ns: int = -1
+    device_ps: int | None = None
+    device_self_ps: int | None = None
     planes: set[str] = field(default_factory=set)
     longest: tuple[PlaneFacts, LineFacts, int] | None = None
 
@@ -99,6 +103,7 @@ def _busy(measured: Measured, view: str) -> int | None:
 
 def _add(plane: PlaneFacts, facts: LineFacts, totals: Mapping[Key, Total]) -> None:
     line, self_ns = facts.line, facts.nesting.self_ns
+    device_self = _device_self(line)
     for at in range(len(line)):
         number = line.operations[at]
         view = HOST_OPERATION if number >= 0 and line.view == "host" else line.view
@@ -113,6 +118,27 @@ def _add(plane: PlaneFacts, facts: LineFacts, totals: Mapping[Key, Total]) -> No
             total.max_ns = duration
             total.longest = plane, facts, at
         total.planes.add(plane.id)
+        if at < len(device_self) and device_self[at] >= 0:
+            total.device_ps = (total.device_ps or 0) + line.device_durations[at]
+            total.device_self_ps = (total.device_self_ps or 0) + device_self[at]
+
+
+def _device_self(line: Line) -> "array[int]":
+    """Self time in picoseconds by the device's own clock; -1, or nothing, where none is told.
+
+    The events are nested anew: on the timeline, which follows the host's clock, an operation may
+    be squeezed to nothing and come to lie in its neighbour.
+    """
+    starts, durations = line.device_starts, line.device_durations
+    places = array("q", (at for at, duration in enumerate(durations) if duration >= 0))
+    order = array("q", sorted(places, key=lambda at: (starts[at], -durations[at])))
+    own = nest(
+        array("q", (starts[at] for at in order)), array("q", (durations[at] for at in order))
+    ).self_ns
+    told = array("q", [-1]) * len(durations)
+    for at, left in zip(order, own, strict=True):
+        told[at] = left
+    return told
 
 
 def _row(profile: Profile, key: Key, total: Total) -> dict[str, Any]:
@@ -137,6 +163,10 @@ def _row(profile: Profile, key: Key, total: Total) -> dict[str, Any]:
         "total_ns": total.total_ns,
         "self_ns": total.self_ns,
         "max_ns": total.max_ns,
+        "device_total_ns": None if total.device_ps is None else round(total.device_ps / 1000),
+        "device_self_ns": (
+            None if total.device_self_ps is None else round(total.device_self_ps / 1000)
+        ),
         "planes": len(total.planes),
         "longest": place(plane, line, at),
     }

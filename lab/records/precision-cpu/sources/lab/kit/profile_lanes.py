@@ -112,12 +112,14 @@ def _groups(facts: LineFacts, places: Sequence[int], most: int) -> list[Sequence
     """Neighbours together, parted at the longest silences, so that at most `most` groups remain."""
     if len(places) <= most:
         return [[at] for at in places]
-    line = facts.line
+    starts, durations = facts.line.starts, facts.line.durations
     silences = []
-    reach = line.end(places[0])
-    for index in range(1, len(places)):
-        silences.append((line.starts[places[index]] - reach, -index))
-        reach = max(reach, line.end(places[index]))
+    reach = starts[places[0]]
+    for index, at in enumerate(places):
+        start = starts[at]
+        if index:
+            silences.append((start - reach, -index))
+        reach = max(reach, start + durations[at])
     cuts = sorted(-index for _, index in heapq.nlargest(most - 1, silences))
     return [places[low:high] for low, high in zip([0, *cuts], [*cuts, len(places)], strict=True)]
 
