@@ -225,6 +225,9 @@ class Operation:
     """Without what ran inside it on the same line."""
     max_ns: int
     planes: int
+    device_total_ns: int | None
+    device_self_ns: int | None
+    """The same by the device's own clock, where its events tell that."""
     longest: Placed | None
 
     @property
@@ -341,6 +344,8 @@ class Profile:
     lanes_left_out: LeftOut
     steps_left_out: LeftOut
     findings: tuple[Finding, ...]
+    device_clock: bool = False
+    """Whether operations cost what they do by the device's own clock, and not by the host's."""
 
     @property
     def device_planes(self) -> tuple[Plane, ...]:

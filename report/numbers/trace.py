@@ -5,6 +5,7 @@ same: lists longer than those bounds, times that no union can have and ids of no
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar, cast, get_args
 
 from report.errors import EvidenceMismatch, Fault
@@ -105,7 +106,38 @@ def read_summary(found: Mapping[str, Any], *, name: str, source: Source) -> Prof
             f"The profile of {name} holds nothing, although there should be one.",
             [Fault(where=source.name, found="no planes or no events", expected="both")],
         )
-    return profile
+    return _by_the_devices_clock(profile)
+
+
+def _by_the_devices_clock(profile: Profile) -> Profile:
+    """The cost of a device's operations by its own clock, where all of them tell it.
+
+    Their places stay on the clock of the host, which may stretch them.
+    """
+    cut = any(
+        profile.operations_left_out[view].count
+        for view in profile.work_views
+        if view in profile.operations_left_out
+    )
+    told = [op.device_self_ns for op in profile.work if op.device_self_ns is not None]
+    if cut or not told or len(told) < len(profile.work):
+        return profile
+    operations = tuple(
+        replace(op, self_ns=op.device_self_ns, total_ns=op.device_total_ns)
+        if op.view in profile.work_views
+        and op.device_self_ns is not None
+        and op.device_total_ns is not None
+        else op
+        for op in profile.operations
+    )
+    totals = {
+        view: sum(op.self_ns for op in operations if op.view == view)
+        for view in profile.work_views
+        if view in profile.self_ns
+    }
+    return replace(
+        profile, operations=operations, self_ns={**profile.self_ns, **totals}, device_clock=True
+    )
 
 
 class _Reading:
@@ -292,8 +324,14 @@ class _Reading:
             self_ns=fields.count("self_ns"),
             max_ns=fields.count("max_ns"),
             planes=fields.count("planes"),
+            device_total_ns=self.maybe(fields, "device_total_ns"),
+            device_self_ns=self.maybe(fields, "device_self_ns"),
             longest=self.placed(longest) if longest else None,
         )
+
+    def maybe(self, fields: Fields, key: str) -> int | None:
+        """A count that not every reader tells."""
+        return fields.optional_count(key) if fields.has(key) else None
 
     def gap(self, fields: Fields) -> Gap:
         return Gap(
@@ -489,4 +527,7 @@ def _unlike_a_capture(profile: Profile, where: str) -> list[Fault]:
             at_most(place, step.operations_busy_ns, step.duration_ns, "its step")
     for at, operation in enumerate(profile.operations):
         at_most(f"operations/{at}/self_ns", operation.self_ns, operation.total_ns, "its events")
+        if operation.device_self_ns is not None:
+            place = f"operations/{at}/device_self_ns"
+            at_most(place, operation.device_self_ns, operation.device_total_ns, "its events")
     return faults

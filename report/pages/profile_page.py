@@ -228,7 +228,12 @@ class _Values:
                 ("untold_share", "operations whose names do not tell"),
             )
         )
-        return self.set(f"Of the time that operations take themselves: {parts}.")
+        clock = (
+            " Times here are by the device’s own clock; those over time are by the host’s."
+            if self.profile.device_clock
+            else ""
+        )
+        return self.set(f"Of the time that operations take themselves: {parts}.{clock}")
 
     def judgements(self) -> Sequence[tuple[Rule, Judgement]]:
         return judge(self.profile, self.measures)

@@ -123,6 +123,22 @@ def test_shares_of_operations_are_of_their_own_time():
     assert found["untold_share"] == pytest.approx(0.2)
 
 
+def test_operations_cost_what_the_devices_own_clock_says_where_all_of_them_tell_it():
+    steps = steady(4)
+    parts = (Event("dot", 0, 50, "matrix"), Event("x", 50, 50, "other"))
+    summary = Capture(steps=steps, devices={"/device:TPU:0": on_device(steps, *parts)}).summary()
+    dot, other = summary["operations"]
+    dot |= {"device_self_ns": 90_000, "device_total_ns": 90_000}
+    partly = read(summary)
+    other |= {"device_self_ns": 10_000, "device_total_ns": 10_000}
+    wholly = read(summary)
+
+    assert not partly.device_clock and wholly.device_clock
+    assert measure(partly)["matrix_share"].number == pytest.approx(0.5)
+    assert measure(wholly)["matrix_share"].number == pytest.approx(0.9)
+    assert measure(wholly)["devices/d0/step_share"].number == pytest.approx(1.0)
+
+
 @given(spans, spans, st.integers(0, 5))
 def test_no_share_passes_a_whole(one, two, count):
     capture = Capture(steps=steady(count), devices={"/device:TPU:0": one, "/device:TPU:1": two})
