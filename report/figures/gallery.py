@@ -145,19 +145,10 @@ def _part(need: str | type[Run] | Capture, study: Study, content: Content) -> ob
 
 def _depends(entry: Entry, parts: tuple[object, ...], study: Study) -> list[object]:
     """What the drawing is made from; a run stands as the files that it was read from."""
-    stamped = [_record_of(need, study) for need in entry.needs]
     return [
-        study.stamps[record] if record else part
-        for record, part in zip(stamped, parts, strict=True)
+        study.stamps[run.name] if isinstance(need, type) and (run := study.featured(need)) else part
+        for need, part in zip(entry.needs, parts, strict=True)
     ]
-
-
-def _record_of(need: str | type[Run] | Capture, study: Study) -> str:
-    """The record that a need is read from; empty for what comes from elsewhere."""
-    if isinstance(need, Capture):
-        return need.record
-    run = study.featured(need) if isinstance(need, type) else None
-    return run.name if run else ""
 
 
 def _key(entry: Entry, depends: Sequence[object]) -> str:

@@ -37,7 +37,7 @@ COLOURS: Mapping[Part, str] = {
     "device": theme.C1,
     "operation": theme.C2,
 }
-NO_DEVICE = "No device lane in this capture: it says nothing about device time."
+NO_DEVICE = "No device lane: this says nothing about device time."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

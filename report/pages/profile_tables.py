@@ -84,7 +84,7 @@ def steps(profile: Profile, programs: Mapping[str, ProgramText], galley: Galley)
             True,
         ),
         ("Inner name", lambda step: code(step.inner or step.name), True),
-        (">Starts", lambda step: _time(step.start_ns), True),
+        (">Starts", lambda step: _at(step.start_ns), True),
         (">Lasts", _lasts, True),
         (
             ">Host operations",
@@ -253,7 +253,7 @@ def gaps(profile: Profile, galley: Galley) -> list[Context]:
         rows = [
             (
                 code(names[gap.plane]),
-                _time(gap.start_ns),
+                _at(gap.start_ns),
                 _time(gap.duration_ns),
                 code(shortened(gap.after) or "—"),
                 code(shortened(gap.before) or "—"),
@@ -280,7 +280,7 @@ def compiles(profile: Profile, galley: Galley) -> Context | None:
     rows = [
         (
             code(found.name or "unnamed"),
-            _time(found.start_ns),
+            _at(found.start_ns),
             _time(found.duration_ns),
             shown(said[found.in_window]),
         )
@@ -349,6 +349,11 @@ def _derived(profile: Profile, measures: Measures, path: str, spelling: str) -> 
 
 def _time(ns: int | None) -> Cell:
     return shown("—") if ns is None else shown(_seconds(ns), "measured")
+
+
+def _at(ns: int) -> Cell:
+    """When something starts, told finely enough to tell neighbours apart."""
+    return shown(render(ns / NS_PER_S, "seconds(3)"), "measured")
 
 
 def _seconds(ns: int) -> str:
