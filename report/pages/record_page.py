@@ -14,6 +14,8 @@ from report.exhibit import Cell, Column, Kind, Scalar, Table, literal
 from report.notation import render
 from report.numbers.cluster import Cluster
 from report.numbers.precision import CASES, PrecisionRun, Result, Timing
+from report.numbers.profile import Profile
+from report.numbers.qualification import verdict
 from report.numbers.run import Artifact
 from report.pages.anchors import relative
 from report.pages.desk import Heading
@@ -132,7 +134,7 @@ def set_record(
             )
         ],
         "programs": list(programs(results, record, page.path)),
-        "trace": trace(record, table),
+        "trace": trace(press.study.traces.get(record.name), record),
         "cluster": processes(run.cluster, table) if run.cluster else None,
     }
     press.set(page, galley, **body, **common(evidence, galley))
@@ -394,29 +396,13 @@ def listing(path: Path) -> str:
     return text if plain and len(text) <= MAX_TEXT else ""
 
 
-def trace(record: Record, table: Any) -> Context | None:
+def trace(profile: Profile | None, record: Record) -> Context | None:
+    """What its capture holds, in a sentence; a page of its own has all of it."""
     if record.trace is None:
         return None
-    steps = [
-        (
-            shown(str(step["number"])),
-            code(str(step["inner"])),
-            shown(render(int(step["start_ns"]) / 1e9, "seconds(1)"), "measured"),
-            shown(render(int(step["duration_ns"]) / 1e9, "seconds(1)"), "measured"),
-        )
-        for step in record.trace["steps"]
-    ]
-    planes = [
-        (shown(str(plane["name"])), shown(f"{plane['lines']}"), shown(f"{plane['events']:,}"))
-        for plane in record.trace["planes"]
-    ]
-    return {
-        "note": record.trace["note"],
-        "steps": table(
-            "trace-steps", "Steps of the warmed capture", "Step|Inner name|>Starts|>Lasts", steps
-        ),
-        "planes": table("trace-planes", "Planes of the capture", "Plane|>Lines|>Events", planes),
-    }
+    page = f"records/{record.name}.html"
+    href = relative(f"profiles/{record.name}.html", page) if profile else ""
+    return {"verdict": verdict(profile) if profile else "", "href": href}
 
 
 def processes(cluster: Cluster, table: Any) -> Context:
