@@ -229,12 +229,12 @@ def sign(options: Namespace, voice: Voice) -> int:
 def verify(options: Namespace, _: Voice) -> int:
     """Check a release, folder or zip: files, signers, numbers. Exit codes 0, 10, 11, 12."""
     from report.archive import unzip
-    from report.archive.status import knowledge
+    from report.archive.status import with_list
     from report.archive.verify import answer
     from report.command_line import usage
 
-    known = knowledge(options.status) if options.status else None
-    return answer(options, usage, unzip.find, known)
+    more = with_list(options.status) if options.status else None
+    return answer(options, usage, unzip.find, more)
 
 
 def rebuild(options: Namespace, voice: Voice) -> int:

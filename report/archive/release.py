@@ -29,7 +29,7 @@ from typing import Any
 
 from report.archive import manifest, rocrate
 from report.archive.bundle import pack
-from report.archive.verify import MANIFEST, Release, Unchecked
+from report.archive.verify import MANIFEST, Release, Unchecked, parse_json, printable
 from report.archive.verify import folder as contents
 from report.content import Content, DecisionReport
 from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_mean, raise_if_any
@@ -154,12 +154,14 @@ def values_json(values: Values, family: str) -> bytes:
 
 
 def _entry(value: Value) -> dict[str, object]:
-    number: dict[str, object] = {"number": value.number}
+    """A quantity as its amount and unit, exact; a number that browsers cannot hold as a text."""
+    number: dict[str, object] = {"number": value.number, "unit": value.unit}
     if value.quantity is not None:
-        number = {"quantity": str(value.quantity)}
+        number = {"exact": f"{value.quantity.amount:f}", "unit": str(value.quantity.unit)}
+        number |= {"per": value.quantity.scope} if value.quantity.scope else {}
     elif isinstance(value.number, Decimal) or _beyond_browsers(value.number):
-        number = {"decimal": str(value.number)}
-    more = {"unit": value.unit, "reason": value.reason, "formula": value.formula}
+        number["exact"] = str(number.pop("number"))
+    more = {"reason": value.reason, "formula": value.formula}
     entry = number | {"kind": value.kind} | {name: text for name, text in more.items() if text}
     return entry | ({"inputs": list(value.inputs)} if value.inputs else {})
 
@@ -296,9 +298,12 @@ def opened(folder: Path) -> Release:
     release = Release()
     try:
         release.open(contents(os.fspath(folder)))
-    except Unchecked as trouble:
+    except (Unchecked, OSError, RecursionError) as trouble:
         raise SealBroken(f"{folder} cannot be used as a release: {trouble}") from None
-    faults = [Fault(where=f"{folder}/{name}", found=what) for name, what in sorted(release.faults)]
+    faults = [
+        Fault(where=f"{folder}/{printable(name)}", found=what)
+        for name, what in sorted(release.faults)
+    ]
     raise_if_any(SealBroken, f"{folder} is not what its list says:", faults)
     return release
 
@@ -306,7 +311,7 @@ def opened(folder: Path) -> Release:
 def about(release: Release) -> dict[str, Any]:
     """What release.json says, or `SealBroken` when it does not say what every release does."""
     try:
-        told = release.json("release.json")
+        told = parse_json(release.read("release.json"))
         named = re.fullmatch(r"[a-z0-9-]+-[0-9]+", told["release"])
         if not named or not re.fullmatch(r"[a-z0-9][a-z0-9-]*", told["report"]):
             raise ValueError("its name is no name of a release")

@@ -176,7 +176,8 @@ def test_the_private_key_is_read_by_ssh_keygen_alone(house, copy, tmp_path, assa
     argv = (tmp_path / "argv").read_text(encoding="utf-8").split("\n")
     assert argv[:-1] == ["-Y", "sign", "-f", str(key), "-n", "assay/report/reviewer/v1"]
     assert "one person's word, not two" in done.stdout
-    assert verdict(copy, pin_of(key))["same_key"] is True
+    notes = verdict(copy, pin_of(key))["notes"]
+    assert "One person signed as author and as reviewer: this is one word, not two." in notes
 
 
 def test_signing_again_leaves_the_release_as_it_is(house, copy, pin, tmp_path, assay):
