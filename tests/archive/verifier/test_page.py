@@ -289,10 +289,14 @@ def test_numbers_are_read_back_as_every_implementation_reads_them(reader):
     texts = [[value, text.replace(" ", "\u00a0")] for value, _, text in VECTORS["vectors"]]
     texts += [[value, altered(text)] for value, text in texts]
     read = reader.page.evaluate(
-        "texts => texts.map(([number, text]) => readsAs(text, new Numeral(number)))", texts
+        """texts => texts.map(([number, text]) => {
+          try { return readsAs(text, new Numeral(number)); } catch { return false; }
+        })""",
+        texts,
     )
 
-    assert read == [True] * len(VECTORS["vectors"]) + [False] * len(VECTORS["vectors"])
+    count = len(VECTORS["vectors"])
+    assert [text for text, right in zip(texts, read, strict=True) if right] == texts[:count]
 
 
 def altered(text: str) -> str:
@@ -311,7 +315,7 @@ def altered(text: str) -> str:
     "text",
     [
         *('{"a":1,"a":2}', '{"a":1,}', '{"a"}', "{,}", "[1,]", "[,1]", "[1 2]", "[", "1 2", "'a'"),
-        *("", "\ufeff{}", '"\n"', "01", "+1", ".5", "1.", "-", "NaN", "9" * 500),
+        *("", "\ufeff{}", '"\n"', "01", "+1", ".5", "1.", "-", "NaN", "9" * 5000),
         "[" * 99 + "]" * 99,
     ],
 )
