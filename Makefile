@@ -5,8 +5,8 @@
 # make tpu     your choice: add the TPU compiler, libtpu, under Google Cloud's terms
 #
 # Everything is installed into .venv from locked hashes. Only `make test` may install
-# outside this folder: a browser and ssh-keygen, where they are missing, with the system's package
-# manager, and it says so.
+# outside this folder: browsers and ssh-keygen, where they are missing, with the system's package
+# manager, and it says so. Without Firefox its tests are skipped.
 
 .DEFAULT_GOAL := site
 .DELETE_ON_ERROR:
@@ -83,6 +83,7 @@ from_system = for c in $(1); do command -v "$$c" >/dev/null && exit 0; done; \
 
 browser:
 	@$(call from_system,$(BROWSERS),chromium)
+	@($(call from_system,firefox-esr firefox,firefox-esr)) || echo "Going on without Firefox, the second browser: its tests are skipped."
 
 signer:
 	@$(call from_system,ssh-keygen,openssh-client)

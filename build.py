@@ -65,7 +65,7 @@ def render(
     from report.figures.gallery import draw
     from report.figures.runtime import RUNTIME, runtime
     from report.numbers.study import work_out
-    from report.pages.site import exhibit_files, render_site
+    from report.pages.site import figure_files, render_site
     from report.tables import set_tables
 
     voice.stage("Verifying records")
@@ -84,8 +84,8 @@ def render(
 
     voice.stage("Packing archives")
     archives = {
-        bundle.WORKSPACE: bundle.practice_workspace(LAB, evidence.values(), LOCK),
-        bundle.ARTIFACTS: bundle.artifacts(exhibit_files(figures, evidence)),
+        bundle.WORKSPACE: bundle.practice_workspace(LAB, evidence.values(), LOCK, cache),
+        bundle.ARTIFACTS: bundle.artifacts(figure_files(figures), evidence.values(), cache),
         verifier.PLACE: verifier.assemble(TEMPLATES),
     }
 
@@ -307,8 +307,7 @@ def nothing_changed(arguments: list[str]) -> bool:
 
     Only a build that says no more than where is answered here; `build` does all others.
     """
-    from report.inputs import fingerprint
-    from report.marker import is_current
+    from report.glance import Glance
 
     words = arguments[1:] if arguments[:1] == ["build"] else arguments
     places = {"--content": f"{ROOT}/content", "--out": f"{ROOT}/site"}
@@ -317,8 +316,16 @@ def nothing_changed(arguments: list[str]) -> bool:
     places.update(zip(words[::2], words[1::2], strict=True))
     content, out = places.values()
     try:
-        if not is_current(out, fingerprint(ROOT, content)):
-            return False
+        glance = Glance(ROOT, content, out)
+        if not glance.unchanged():
+            from report.inputs import fingerprint
+            from report.marker import is_current
+
+            glance.begin()
+            current = is_current(out, fingerprint(ROOT, content))
+            glance.end(current)
+            if not current:
+                return False
         print(f"Nothing changed: {out}/index.html is what these inputs make.", flush=True)
     except (OSError, ValueError):  # the build will name what cannot be read or written
         return False

@@ -63,10 +63,10 @@ STAIRCASE = tuple(
 
 LIMIT_S = 120.0
 EXAMPLE = """\
-examples:
-  python -m lab.preflight --run-dir runs/preflight-tpu
-  python -m lab.preflight --program my_module:step --targets v5e,v6e,tpu7x
-  python -m lab.preflight --program my_module:step --targets v5e:4x4 --max batch
+examples (standing alone, preflight is `python -m lab.preflight`):
+  preflight --run-dir runs/preflight-tpu
+  preflight --program my_module:step --targets v5e,v6e,tpu7x
+  preflight --program my_module:step --targets v5e:4x4 --max batch
 how a program gives its arguments: see lab/kit/program.py
 """
 
@@ -90,20 +90,44 @@ def main(given: Sequence[str] | None = None) -> int:
     """Run the lab from a command line and return its exit code."""
     request, path = parse(given)
     signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        folder = RunFolder.create(path, Redactor.of_this_machine())
-    except LabFault as fault:
-        print(f"refused: {fault}", file=sys.stderr)
-        return fault.exit_code
-    print(f"{LAB}: writing {path}", file=sys.stderr)
-    try:
-        compiled = preflight(request, folder)
-    except BaseException as problem:  # every end leaves a folder that says how it came about
-        return folder.fail(problem)
+    with Compiler(limit_s=request.limit_s) as compiler:
+        try:
+            program = load(request, compiler) if request.program else None
+            folder = RunFolder.create(path, Redactor.of_this_machine())
+        except LabFault as fault:
+            print(f"refused: {fault}", file=sys.stderr)
+            return fault.exit_code
+        print(f"{LAB}: writing {path}", file=sys.stderr)
+        try:
+            compiled = preflight(request, folder, compiler, program)
+        except BaseException as problem:  # every end leaves a folder that says how it came about
+            return folder.fail(problem)
     return 0 if compiled else CompileRefused.exit_code
 
 
-def preflight(request: Request, folder: RunFolder) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsersProgram:
+    """A program of the user's that is there and can be imported."""
+
+    reference: str
+    source_sha256: str | None
+
+
+def load(request: Request, compiler: Compiler) -> UsersProgram:
+    """The user's program, or a refusal that says what is missing; before a folder is made."""
+    reference = request.program or ""
+    print(f"{LAB}: loading {reference}", file=sys.stderr, flush=True)
+    loaded = compiler.compile({"describe": True, "reference": reference})
+    if loaded["status"] != "described":
+        raise UsageFault(f"{reference}: {loaded['message']}")
+    if (request.batch is not None or request.largest) and not loaded["takes_batch"]:
+        raise UsageFault(f"{reference}_arguments takes no batch")
+    return UsersProgram(reference=reference, source_sha256=loaded["source_sha256"])
+
+
+def preflight(
+    request: Request, folder: RunFolder, compiler: Compiler, program: UsersProgram | None
+) -> bool:
     """Make the whole run in `folder`; return whether anything compiled."""
     flags, load_before = environment.flags(), environment.load_average()
     folder.write_json(
@@ -116,9 +140,8 @@ def preflight(request: Request, folder: RunFolder) -> bool:
         needed = any(each.topology for each in chosen)
         libtpu = targets.require_compiler() if needed else None
     device = backend.start("cpu")
-    with Compiler(limit_s=request.limit_s) as compiler:
-        run = Run(folder=folder, compiler=compiler, request=request, targets=chosen)
-        report = users_program(run) if request.program else lesson(run)
+    run = Run(folder=folder, compiler=compiler, request=request, targets=chosen)
+    report = users_program(run, program) if program else lesson(run)
     with folder.stage("write the report"):
         folder.write_json(
             "report.json",
@@ -140,9 +163,6 @@ def preflight(request: Request, folder: RunFolder) -> bool:
             requested="cpu", device=device, flags_outside=flags, load_before=load_before
         )
         described = folder.redactor.mapping(described, "environment.json")
-        versions = described["versions"]
-        if libtpu and isinstance(versions, dict):
-            versions["libtpu"] = libtpu["installed"]
         folder.write_json("environment.json", described | {"redacted": folder.redactor.done})
         folder.seal()
     programs: Any = report["programs"]
@@ -186,20 +206,12 @@ def lesson(run: Run) -> dict[str, object]:
     }
 
 
-def users_program(run: Run) -> dict[str, object]:
+def users_program(run: Run, program: UsersProgram) -> dict[str, object]:
     """One program of the user's on every target, and the largest batch if asked for."""
-    reference = run.request.program
-    if reference is None:
-        raise UsageFault("no program is named")
-    with run.folder.stage(f"load {reference}"):
-        loaded = run.compiler.compile({"describe": True, "reference": reference})
-        if loaded["status"] != "described":
-            raise UsageFault(f"{reference}: {loaded['message']}")
-        if (run.request.batch is not None or run.request.largest) and not loaded["takes_batch"]:
-            raise UsageFault(f"{reference}_arguments takes no batch")
+    reference = program.reference
     name = slug(reference.partition(":")[2])
     entry = compile_everywhere(run, name, reference, run.targets, run.request.batch)
-    entry["source_sha256"] = loaded["source_sha256"]
+    entry["source_sha256"] = program.source_sha256
     report: dict[str, object] = {"targets": describe_targets(run), "programs": {name: entry}}
     if run.request.largest:
         report["fits"] = {name: {"targets": search(run, reference, run.tpus)}}
@@ -360,13 +372,13 @@ def describe_answer(answer: Mapping[str, Any], texts: Texts, target: str) -> dic
         return described
     tiled = [each.tiled_bytes for each in got.parameters]
     known = [each for each in tiled if each is not None]
-    memory = answer["memory_bytes"]
+    argument = (answer["memory_bytes"] or {}).get("argument")
     return described | {
         "got": hlo.summarize(got),
         "inserted": hlo.counted(hlo.inserted(requested, got)) if requested else None,
         "arguments": [describe_shape(each) for each in got.parameters],
         "results": [describe_shape(each) for each in got.results],
-        "tiled_sum_is_argument": len(known) == len(tiled) and sum(known) == memory["argument"],
+        "tiled_sum_is_argument": len(known) == len(tiled) and sum(known) == argument,
     }
 
 
@@ -564,8 +576,13 @@ def told(entry: Mapping[str, Any]) -> str:
     """One compilation in one line."""
     if entry["status"] != "compiled":
         return f"{entry['status']}: {entry['refusal']['message']}"
-    memory = entry["memory_bytes"]
-    return f"compiled: {memory['argument']:,} B of arguments, {memory['peak']:,} B at the peak"
+    memory = entry["memory_bytes"] or {}
+    argument, peak = (_told_bytes(memory.get(name)) for name in ("argument", "peak"))
+    return f"compiled: {argument} of arguments, {peak} at the peak"
+
+
+def _told_bytes(count: int | None) -> str:
+    return "unknown bytes" if count is None else f"{count:,} B"
 
 
 def by(shape: Sequence[int]) -> str:
@@ -580,7 +597,7 @@ def slug(name: str) -> str:
 def parse(given: Sequence[str] | None) -> tuple[Request, Path]:
     """Read the command line; a request that cannot be run exits with code 2."""
     parser = argparse.ArgumentParser(
-        prog="python -m lab.preflight",
+        prog=LAB,
         description="Compile for TPU generations, with no TPU, and record what the compiler does.",
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -624,8 +641,9 @@ def parse(given: Sequence[str] | None) -> tuple[Request, Path]:
             raise UsageFault("--batch and --max go with --program")
         if not 0 < options["limit_s"] <= 86_400:
             raise UsageFault("--limit is from 0 to 86,400 seconds")
-    except UsageFault as fault:
-        parser.error(str(fault))
+    except UsageFault as fault:  # without usage: whoever called us may have one of their own
+        print(f"refused: {fault}", file=sys.stderr)
+        sys.exit(fault.exit_code)
     return Request(targets=names, **options), path
 
 

@@ -5,6 +5,7 @@ damaged cache costs time and nothing else. Deleting it is always safe.
 """
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +20,15 @@ class Store(Protocol):
 
     def get(self, key: str) -> bytes | None: ...
     def put(self, key: str, kept: bytes) -> None: ...
+
+
+def once(store: Store, key: str, make: Callable[[], bytes]) -> bytes:
+    """What `make` makes, from the store if it was made before; `key` names all it depends on."""
+    if (found := store.get(key)) is not None:
+        return found
+    made = make()
+    store.put(key, made)
+    return made
 
 
 class Cache:

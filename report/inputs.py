@@ -6,7 +6,6 @@ imports none of the libraries whose versions it tells.
 
 import os
 import sys
-from hashlib import sha256
 
 PARTS = ("build.py", "report", "templates", "lab", "content", "base.lock", "all.lock", "tpu.lock")
 """What a site is made from; the records are in the lab, unless content of one's own has them."""
@@ -14,11 +13,32 @@ PARTS = ("build.py", "report", "templates", "lab", "content", "base.lock", "all.
 
 def fingerprint(root: str, content: str, allow_stale: bool = False) -> str:
     """SHA-256, in hexadecimal, of everything that a build of `content` in project `root` reads."""
-    digest = sha256(f"{versions(root)} {allow_stale}".encode())
-    places = [(part, f"{root}/{part}") for part in PARTS]
+    return _digest(f"{versions(root)} {allow_stale}", places(root, content))
+
+
+def machinery(root: str, templates: str) -> str:
+    """SHA-256 of what makes a site: code, templates and library versions, without any content."""
+    return _digest(str(versions(root)), [("report", f"{root}/report"), ("templates", templates)])
+
+
+def places(root: str, content: str) -> list[tuple[str, str]]:
+    """Every file or folder that a build reads, with its label."""
+    found = [(part, f"{root}/{part}") for part in PARTS]
     if os.path.realpath(content) != os.path.realpath(f"{root}/content"):
-        places.append(("own", content))
-    for label, place in places:
+        found.append(("own", content))
+    return found
+
+
+def hidden(name: str) -> bool:
+    """Whether a file or folder is no input: hidden ones, and what Python keeps."""
+    return name.startswith(".") or name == "__pycache__"
+
+
+def _digest(begin: str, found: list[tuple[str, str]]) -> str:
+    from hashlib import sha256  # noqa: PLC0415  a glance does without
+
+    digest = sha256(begin.encode())
+    for label, place in found:
         for path in files_under(place):
             with open(place + path, "rb", buffering=0) as file:
                 data = file.readall()
@@ -31,14 +51,14 @@ def fingerprint(root: str, content: str, allow_stale: bool = False) -> str:
 def files_under(place: str, below: str = "") -> list[str]:
     """Paths of the files in folder `place`, sorted, each with its leading slash.
 
-    Hidden files and what Python keeps are no inputs. A file is its own only path, "".
+    A file is its own only path, "".
     """
     if not below and os.path.isfile(place):
         return [""]
     found = []
     with os.scandir(place + below) as entries:
         for entry in entries:
-            if entry.name.startswith(".") or entry.name == "__pycache__":
+            if hidden(entry.name):
                 continue
             path = f"{below}/{entry.name}"
             found += files_under(place, path) if entry.is_dir() else [path]

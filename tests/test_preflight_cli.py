@@ -77,6 +77,8 @@ def test_a_module_that_is_not_there_is_a_usage_fault(assay: Command, project: Pa
 
     assert done.returncode == 2
     assert "nowhere" in done.stderr
+    assert "python -m" not in done.stderr
+    assert not (project / "runs").exists()
 
 
 def test_what_fits_is_not_asked_of_the_cpu(assay: Command, built: Path):

@@ -19,7 +19,8 @@ RIVER = (
     ("record", "specs", "exhibit"),
     ("notation", "cache", "folder"),
     ("units", "source", "ladder"),
-    ("errors", "marker", "inputs"),
+    ("errors", "marker", "glance"),
+    ("inputs",),
 )
 LEVEL = {room: level for level, line in enumerate(RIVER) for room in line}
 

@@ -66,13 +66,10 @@ class Compiler:
             line = self._read_line(started + self.limit_s)
         except (BrokenPipeError, EOFError):
             code = process.wait()
-            words = self._last_words()
+            code = 128 - code if code < 0 else code
+            words = self._last_words() or f"its process ended with code {code}, without a word"
             self._stop()
-            return {
-                "status": "aborted",
-                "exit_code": 128 - code if code < 0 else code,
-                "message": words,
-            }
+            return {"status": "aborted", "exit_code": code, "message": words}
         except TimeoutError:
             self._stop()
             return {

@@ -69,17 +69,19 @@ class Shape:
     """False where a dimension is not a plain number, such as `?`; it then stands as 0."""
 
     def __str__(self) -> str:
-        return f"{self.dtype}[{','.join(map(str, self.dims))}]"
+        sizes = (str(size) if size or self.sized else "?" for size in self.dims)
+        return f"{self.dtype}[{','.join(sizes)}]"
 
     @property
-    def elements(self) -> int:
-        return math.prod(self.dims)
+    def elements(self) -> int | None:
+        """How many there are; None where a dimension is not known."""
+        return math.prod(self.dims) if self.sized else None
 
     @property
     def ideal_bytes(self) -> int | None:
         """Bytes with every element packed at its own width; None for an unknown type."""
-        width = bits(self.dtype)
-        return None if width is None or not self.sized else -(-self.elements * width // 8)
+        width, elements = bits(self.dtype), self.elements
+        return None if width is None or elements is None else -(-elements * width // 8)
 
     @property
     def tiled_bytes(self) -> int | None:
@@ -138,7 +140,11 @@ class Convert:
 
     source: str
     target: str
-    elements: int
+    elements: int | None
+
+    @property
+    def order(self) -> tuple[str, str, int]:
+        return self.source, self.target, -1 if self.elements is None else self.elements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,14 +336,12 @@ def inserted(requested: Module, got: Module) -> list[Convert]:
     """Conversions that the compiled program has and the requested one has not."""
     surplus = Counter(converts(got))
     surplus.subtract(Counter(converts(requested)))
-    return sorted(surplus.elements(), key=lambda each: (each.source, each.target, each.elements))
+    return sorted(surplus.elements(), key=lambda each: each.order)
 
 
 def counted(found: Iterable[Convert]) -> list[dict[str, object]]:
     """Conversions of one kind as one JSON row."""
-    rows = sorted(
-        Counter(found).items(), key=lambda row: (row[0].source, row[0].target, row[0].elements)
-    )
+    rows = sorted(Counter(found).items(), key=lambda row: row[0].order)
     return [
         {"from": each.source, "to": each.target, "elements": each.elements, "count": count}
         for each, count in rows
@@ -531,8 +535,8 @@ def _dot(computation: Computation, instruction: Instruction, tracer: "_Tracer") 
 
 def _flop(instruction: Instruction, lhs: Shape, rhs: Shape, result: Shape) -> int | None:
     """2·(elements of the result)·(length of the contraction); None where the text tells neither."""
-    attributes = instruction.attributes
-    if not (lhs.sized and rhs.sized and result.sized):
+    attributes, made = instruction.attributes, result.elements
+    if made is None or not (lhs.sized and rhs.sized):
         return None
     if instruction.opcode == "dot":
         axes = re.search(r"lhs_contracting_dims=\{([\d, ]*)\}", attributes)
@@ -540,12 +544,13 @@ def _flop(instruction: Instruction, lhs: Shape, rhs: Shape, result: Shape) -> in
         unread = axes is None or (axes[1].strip() and not numbers)
         if unread or any(axis >= len(lhs.dims) for axis in numbers):
             return None
-        return 2 * result.elements * math.prod(lhs.dims[axis] for axis in numbers)
-    return _convolution_flop(attributes, lhs, rhs, result)
+        return 2 * made * math.prod(lhs.dims[axis] for axis in numbers)
+    length = _convolution_length(attributes, lhs, rhs, result)
+    return None if length is None else 2 * made * length
 
 
-def _convolution_flop(attributes: str, lhs: Shape, rhs: Shape, result: Shape) -> int | None:
-    """The work of a product that is printed as a convolution; None for any other convolution.
+def _convolution_length(attributes: str, lhs: Shape, rhs: Shape, result: Shape) -> int | None:
+    """The contraction of a product printed as a convolution; None for any other convolution.
 
     Each window axis must stand for one axis of a product: of size one, a batch axis, an axis
     that is contracted whole, or an axis of the kernel alone.
@@ -577,7 +582,7 @@ def _convolution_flop(attributes: str, lhs: Shape, rhs: Shape, result: Shape) ->
         if contracted is None:
             return None
         length *= contracted
-    return 2 * result.elements * length
+    return length
 
 
 def _contracted(size: int, given: int, out: int, settings: Mapping[str, str]) -> int | None:

@@ -6,11 +6,14 @@ no owner. Nothing is compressed, so that the bytes do not depend on a compressor
 
 import io
 import re
+import sys
 import zipfile
 from collections.abc import Collection, Iterable, Mapping
+from hashlib import sha256
 from pathlib import Path
 
 from report.archive import manifest
+from report.cache import Store, once
 from report.errors import ContentFault, Fault, raise_if_any
 from report.evidence import Evidence
 
@@ -19,6 +22,9 @@ ARTIFACTS = "downloads/assay-artifacts.zip"
 
 LAB_PACKAGES = ("jax", "jaxlib", "ml-dtypes", "numpy", "opt-einsum", "scipy")
 """What the lab imports, and what that needs in turn."""
+
+_CODE = b"".join(Path(each).read_bytes() for each in (__file__, manifest.__file__))
+"""What packs: an archive is kept for as long as this is the same."""
 
 _SAFE_PART = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[a-z0-9_-][a-z0-9._-]*")
 """One part of a path that unpacks alike everywhere; Windows keeps some names for itself."""
@@ -63,32 +69,53 @@ To publish your run, bring its folder back beside Assay's build.py:
 """
 
 
-def practice_workspace(lab: Path, evidence: Iterable[Evidence], lock: Path) -> bytes:
+def practice_workspace(
+    lab: Path, evidence: Collection[Evidence], lock: Path, store: Store
+) -> bytes:
     """The lab, its requirements out of `lock`, how to run it, and the records: a zip."""
     files = {
         f"lab/{source.relative_to(lab).as_posix()}": source.read_bytes()
         for source in sorted(lab.rglob("*.py"))
         if "records" not in source.relative_to(lab).parts
     }
-    for proof in evidence:
-        record = proof.record
-        for path in (*(file.path for file in record.files), manifest.NAME):
-            files[f"lab/records/{record.name}/{path}"] = (record.folder / path).read_bytes()
     requirements, versions = lab_requirements(lock.read_text(encoding="utf-8"))
     files["requirements.txt"] = requirements.encode()
     files["tpu.lock"] = lock.with_name("tpu.lock").read_bytes()
     files["readme.md"] = _README.format(jax=versions["jax"]).encode()
-    files[manifest.NAME] = manifest.manifest(files)
-    return pack({f"practice-workspace/{path}": data for path, data in files.items()})
+    return _packed_once("practice-workspace", files, "lab/records", evidence, store)
 
 
-def artifacts(files: Mapping[str, bytes | Path]) -> bytes:
-    """`files`, which are those of figures and records, by their paths: a zip."""
-    packed = {
-        path: data if isinstance(data, bytes) else data.read_bytes() for path, data in files.items()
-    }
-    packed[manifest.NAME] = manifest.manifest(packed)
-    return pack({f"assay-artifacts/{path}": data for path, data in packed.items()})
+def artifacts(files: Mapping[str, bytes], evidence: Collection[Evidence], store: Store) -> bytes:
+    """`files`, which are those of figures, by their paths, and the records: a zip."""
+    return _packed_once("assay-artifacts", files, "records", evidence, store)
+
+
+def _packed_once(
+    name: str,
+    files: Mapping[str, bytes],
+    shelf: str,
+    evidence: Collection[Evidence],
+    store: Store,
+) -> bytes:
+    """A zip of `files`, the records below `shelf`, and a manifest of both.
+
+    A record stands for its files, since its manifest holds; so they are read only to be packed.
+    """
+
+    def packed() -> bytes:
+        whole = dict(files)
+        for record in (proof.record for proof in evidence):
+            for path in (*(file.path for file in record.files), manifest.NAME):
+                whole[f"{shelf}/{record.name}/{path}"] = (record.folder / path).read_bytes()
+        whole[manifest.NAME] = manifest.manifest(whole)
+        return pack({f"{name}/{path}": data for path, data in whole.items()})
+
+    digest = sha256(f"{name} {shelf} {sys.version}".encode())
+    digest.update(_CODE)
+    digest.update(manifest.manifest(files))
+    for record in (proof.record for proof in evidence):
+        digest.update(f"{record.name} {record.manifest_sha256}\n".encode())
+    return once(store, f"archive {digest.hexdigest()}", packed)
 
 
 def lab_requirements(lock: str) -> tuple[str, dict[str, str]]:

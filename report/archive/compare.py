@@ -24,8 +24,11 @@ FACTORS: Mapping[str, tuple[str, ...]] = {
     "shape": ("request/batch", "request/features", "request/outputs"),
     "steps": ("request/steps",),
     "inputs": ("request/seed", "request/outlier_feature", "request/outlier_factor", "inputs"),
-    "versions": ("environment/versions",),
-    "machine": ("environment/cpu", "environment/operating_system", "environment/threads"),
+    "versions": ("environment/versions", "environment/blas"),
+    "machine": tuple(
+        f"environment/{part}"
+        for part in ("cpu", "operating_system", "threads", "limits", "clock", "virtual_machine")
+    ),
     "flags": ("environment/flags",),
     "lab": ("lab", "schema", "sources"),
 }
@@ -37,7 +40,10 @@ A change of shape also changes the inputs; a change of platform also the machine
 FOLLOWS: Mapping[str, tuple[str, ...]] = {"shape": ("inputs",), "platform": ("machine", "flags")}
 """What cannot help changing with a factor."""
 
-_PASSING = ("recorded_at", "load_average", "redacted", "trace", "request/trace", "device_memory")
+_PASSING = (
+    *("recorded_at", "load_average", "clock/tick_s", "redacted"),
+    *("trace", "request/trace", "device_memory"),
+)
 """Recorded, and different each time; no factor of any result."""
 
 RESULTS = {

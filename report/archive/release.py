@@ -36,6 +36,7 @@ from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_m
 from report.evidence import Evidence
 from report.folder import exchange
 from report.inputs import files_under
+from report.numbers.precision import PrecisionRun
 from report.numbers.study import Study
 from report.numbers.values import Value, Values
 
@@ -194,7 +195,7 @@ def describe(
 ) -> dict[str, Any]:
     """release.json: what is claimed, on what, by which builder. What is absent is not claimed."""
     report = edition.report
-    run = study.precision[report.record]
+    run = study.of(PrecisionRun)[report.record]
     metric = study.values.lookup(report.target.metric)
     measured = metric.number if isinstance(metric.number, int | float) else None
     met = measured is not None and report.target.met_by(float(measured))

@@ -6,14 +6,12 @@ renderer's version. Those make its key; the renderer is imported only when a key
 
 import signal
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache as once
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
 
 from report.cache import Store
@@ -21,37 +19,44 @@ from report.content import Content
 from report.errors import UsageFault, did_you_mean
 from report.exhibit import Figure
 from report.figures.pack import pack, unpack
+from report.numbers.lowering import Preflight
+from report.numbers.precision import PrecisionRun
+from report.numbers.run import Run
 from report.numbers.study import Study, digest_of
 
 _HERE = Path(__file__).parent
-_FONT = _HERE.parents[1] / "templates" / "fonts" / "assay-sans.ttf"
+_FONTS = sorted((_HERE.parents[1] / "templates" / "fonts").glob("*.ttf"))
 _CODE = (
     *sorted(_HERE.glob("*.py")),
     *sorted(_HERE.with_name("numbers").glob("*.py")),
     *(_HERE.with_name(f"{name}.py") for name in ("exhibit", "ladder", "notation", "specs")),
+    *(_HERE.with_name(f"{name}.py") for name in ("evidence", "record", "source", "units")),
 )
-"""What works out a drawing from the parts of the study: their digest tells what, not how."""
+"""What works out a drawing from records and the parts of the study: these tell what, not how."""
 _RENDERERS = ("altair", "vl-convert-python")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One figure: the module that draws it, and the parts of study or content its `draw` takes."""
+    """One figure: the module that draws it, and what its `draw` takes.
+
+    A need is a part of the study or content by name, or a kind of run: the featured one.
+    """
 
     name: str
     module: str
-    needs: tuple[str, ...]
+    needs: tuple[str | type[Run], ...]
 
 
 FIGURES = (
     Entry(name="memory-budget", module="memory", needs=("memory",)),
     Entry(name="kv-cache", module="kv_cache", needs=("kv_cache",)),
-    Entry(name="instruction-matrix", module="instructions", needs=("preflight",)),
-    Entry(name="padding-staircase", module="staircase", needs=("preflight",)),
-    Entry(name="what-fits", module="fits", needs=("preflight",)),
-    Entry(name="error-by-policy", module="error", needs=("featured", "formats")),
+    Entry(name="instruction-matrix", module="instructions", needs=(Preflight,)),
+    Entry(name="padding-staircase", module="staircase", needs=(Preflight,)),
+    Entry(name="what-fits", module="fits", needs=(Preflight,)),
+    Entry(name="error-by-policy", module="error", needs=(PrecisionRun, "formats")),
     Entry(name="quantization-step", module="step", needs=("quantization_step",)),
-    Entry(name="bytes-by-policy", module="bytes", needs=("featured",)),
+    Entry(name="bytes-by-policy", module="bytes", needs=(PrecisionRun,)),
     Entry(name="roofline", module="roofline", needs=("roofline",)),
 )
 """In the order in which the lesson shows them."""
@@ -61,7 +66,7 @@ def draw(study: Study, content: Content, cache: Store, jobs: int = 1) -> Mapping
     """Every figure that the study can fill, by name; the missing ones on up to `jobs` processes."""
     parts = {entry: _parts(entry, study, content) for entry in FIGURES}
     filled = [entry for entry in FIGURES if None not in parts[entry]]
-    keys = {entry: _key(entry, parts[entry]) for entry in filled}
+    keys = {entry: _key(entry, parts[entry], study) for entry in filled}
     packed = {entry: data for entry in filled if (data := cache.get(keys[entry])) is not None}
     cold = {entry: parts[entry] for entry in filled if entry not in packed}
     for entry, data in zip(cold, _draw_cold(cold, jobs), strict=True):
@@ -84,21 +89,29 @@ def draw_one(name: str, study: Study, content: Content) -> Figure:
 
 
 def _parts(entry: Entry, study: Study, content: Content) -> tuple[object, ...]:
-    return tuple(
-        content.formats if need == "formats" else getattr(study, need) for need in entry.needs
-    )
+    return tuple(_part(need, study, content) for need in entry.needs)
 
 
-def _key(entry: Entry, parts: tuple[object, ...]) -> str:
-    """Everything that the drawing depends on."""
-    return sha256(f"figure {entry.name} {digest_of(parts)} {_renderer()}".encode()).hexdigest()
+def _part(need: str | type[Run], study: Study, content: Content) -> object:
+    if isinstance(need, type):
+        return study.featured(need)
+    return content.formats if need == "formats" else getattr(study, need)
+
+
+def _key(entry: Entry, parts: tuple[object, ...], study: Study) -> str:
+    """Everything that the drawing depends on; a run stands as the files that it was read from."""
+    depends = [
+        study.stamps[run.name] if isinstance(need, type) and (run := study.featured(need)) else part
+        for need, part in zip(entry.needs, parts, strict=True)
+    ]
+    return sha256(f"figure {entry.name} {digest_of(depends)} {_renderer()}".encode()).hexdigest()
 
 
 @once
 def _renderer() -> str:
-    """Digest of the drawing code and font, with the versions of the libraries."""
+    """Digest of the drawing code and fonts, with the versions of the libraries."""
     digest = sha256()
-    for path in (*_CODE, _FONT):
+    for path in (*_CODE, *_FONTS):
         digest.update(sha256(path.read_bytes()).digest())
     return " ".join([digest.hexdigest(), *(f"{name} {version(name)}" for name in _RENDERERS)])
 
@@ -108,6 +121,9 @@ def _draw_cold(cold: Mapping[Entry, tuple[object, ...]], jobs: int) -> list[byte
     workers = min(jobs, len(cold) // 2)
     if workers < 2:
         return [_draw(entry, parts) for entry, parts in cold.items()]
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 (slow, seldom needed)
+    from multiprocessing import get_context  # noqa: PLC0415
+
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         with _started_deaf_to_ctrl_c():
             drawn = pool.map(_draw, cold, cold.values())

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from report.evidence import Evidence
 from report.ladder import RUNGS, Rung
-from report.numbers.precision import Artifact, CompilerMemory, Scope, recorded_at
 from report.numbers.reading import Fields
+from report.numbers.run import Artifact, CompilerMemory, Scope, recorded_at, source_of
 from report.source import Source
 
 SCHEMA = "assay/preflight/1"
@@ -136,7 +136,8 @@ class Convert:
 
     source: str
     to: str
-    elements: int
+    elements: int | None
+    """None where the size of one is not known."""
     count: int
 
     @property
@@ -165,8 +166,9 @@ class Operand:
     """An argument or a result as compiled."""
 
     shape: str
-    elements: int
-    ideal_bytes: int
+    elements: int | None
+    """None where a dimension is not known, and then its bytes are not either."""
+    ideal_bytes: int | None
     tiled_bytes: int | None
 
 
@@ -370,6 +372,18 @@ class Preflight:
     fits: Mapping[str, FitStudy]
 
     @property
+    def device(self) -> str:
+        return "no device"
+
+    @property
+    def made(self) -> str:
+        return "compiled on a CPU, with nothing run"
+
+    @property
+    def extent(self) -> str:
+        return f"{len(self.programs)} programs compiled"
+
+    @property
     def generations(self) -> tuple[str, ...]:
         return tuple(self.targets)
 
@@ -404,11 +418,7 @@ def read_preflight(evidence: Evidence) -> Preflight:
     staircase, steps = _part(report, "staircase"), _part(report, "steps")
     run = Preflight(
         name=record.name,
-        source=Source(
-            name=f"{record.name}/report.json",
-            href=f"records/{record.name}/report.json",
-            sha256=files.get("report.json"),
-        ),
+        source=source_of(evidence),
         level=evidence.level,
         scope=Scope(
             platform=scope.name("platform"),
@@ -626,11 +636,15 @@ def _dot(fields: Fields) -> Dot:
 def _converts(fields: Fields, key: str) -> tuple[Convert, ...]:
     """Conversions, those between the same types together."""
     counts: Counter[tuple[str, str]] = Counter()
-    elements: Counter[tuple[str, str]] = Counter()
+    elements: dict[tuple[str, str], int | None] = {}
     for each in fields.objects(key):
         types = (each.name("from"), each.name("to"))
         counts[types] += each.count("count")
-        elements[types] += each.count("elements") * each.count("count")
+        so_far, size = elements.get(types, 0), each.optional_count("elements")
+        if so_far is None or size is None:
+            elements[types] = None
+        else:
+            elements[types] = so_far + size * each.count("count")
     return tuple(
         Convert(source=types[0], to=types[1], elements=elements[types], count=count)
         for types, count in counts.items()
@@ -641,8 +655,8 @@ def _operands(fields: Fields, key: str) -> tuple[Operand, ...]:
     return tuple(
         Operand(
             shape=each.name("shape"),
-            elements=each.count("elements"),
-            ideal_bytes=each.count("ideal_bytes"),
+            elements=each.optional_count("elements"),
+            ideal_bytes=each.optional_count("ideal_bytes"),
             tiled_bytes=each.optional_count("tiled_bytes"),
         )
         for each in fields.objects(key)

@@ -1,7 +1,6 @@
 """A precision run as typed values: what was asked, what came back, how far it can be trusted."""
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
@@ -9,9 +8,20 @@ from typing import Literal
 
 from report.evidence import Evidence
 from report.numbers.reading import Fields
+from report.numbers.run import (
+    Artifact,
+    CompilerMemory,
+    Scope,
+    Setting,
+    agree_with_setting,
+    read_artifact,
+    read_memory,
+    read_scope,
+    read_setting,
+    source_of,
+)
 from report.record import Record
 from report.source import Source
-from report.specs import PLATFORMS
 
 Case = Literal["balanced", "outlier"]
 Policy = Literal["fp32", "bf16", "int8"]
@@ -30,37 +40,6 @@ REQUESTED: Mapping[Policy, tuple[str, str]] = {
 INT32_MAX = 2**31 - 1
 SCALE_BYTES = 4
 """An FP32 scale: one for each row of X and each column of W."""
-
-
-_TIME = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """Where the run happened, and the sentence that must stand above its results."""
-
-    platform: str
-    statement: str
-    single_device: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """On what, when and with which JAX the run was made, as its environment says."""
-
-    platform: str
-    device_kind: str
-    devices: int
-    recorded_at: str
-    """UTC, such as 2026-11-30T01:02:03Z."""
-    jax: str
-
-    @property
-    def statement(self) -> str:
-        """The sentence that must stand above whatever was measured there."""
-        if self.platform == "cpu":
-            return "CPU arithmetic reference. Not a TPU result."
-        return f"Measured on {self.device_kind}. One device of {self.devices}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,21 +103,6 @@ class StoredBytes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompilerMemory:
-    """The compiler's own account of one program, in bytes. Estimates, not measurements.
-
-    A figure that this compiler does not give is None.
-    """
-
-    argument: int | None
-    output: int | None
-    temporary: int | None
-    alias: int | None
-    generated_code: int | None
-    peak: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Quantization:
     """One scale per row of X and per column of W, and the largest integer the dot reached."""
 
@@ -176,14 +140,6 @@ class TimingFloor:
     """Reading the clock twice."""
     empty_call: Timing
     """Dispatching a program that returns its one number, and waiting for it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
-    """A file of the run, by its path in the run folder; the manifest has the same digest."""
-
-    path: str
-    sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +187,22 @@ class PrecisionRun:
     floor: TimingFloor
     results: tuple[Result, ...]
 
+    @property
+    def recorded_at(self) -> str:
+        return self.setting.recorded_at
+
+    @property
+    def device(self) -> str:
+        return self.setting.device_kind
+
+    @property
+    def made(self) -> str:
+        return f"measured on {self.device}"
+
+    @property
+    def extent(self) -> str:
+        return f"{self.request.batch} × {self.request.features} × {self.request.outputs}"
+
     def result(self, case: Case, policy: Policy) -> Result:
         return next(r for r in self.results if (r.case, r.policy) == (case, policy))
 
@@ -248,14 +220,10 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
     files = {file.path: file.sha256 for file in record.files}
     run = PrecisionRun(
         name=record.name,
-        source=Source(
-            name=f"{record.name}/report.json",
-            href=f"records/{record.name}/report.json",
-            sha256=next((f.sha256 for f in record.files if f.path == "report.json"), None),
-        ),
+        source=source_of(evidence),
         level=evidence.level,
-        scope=_scope(report.within("scope")),
-        setting=_setting(environment),
+        scope=read_scope(report.within("scope")),
+        setting=read_setting(environment),
         request=_request(report.within("request")),
         inputs={case: _inputs(inputs.within(case)) for case in CASES},
         reference_norms={
@@ -273,7 +241,7 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
     for result in run.results:
         _agree_with_shape(result, run.request, results.within(result.id).within("stored_bytes"))
         _agree_with_case(result, run, results.within(result.id))
-    _agree_with_setting(run, report, environment)
+    agree_with_setting(run.setting, report, environment)
     _agree_with_request(run, record, report, config)
     for fields, known in (
         (results, [result.id for result in run.results]),
@@ -291,38 +259,6 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
         report.fault("schema", f"{report.found.get('schema')!r:.60}", repr(SCHEMA))
     report.finish(record.name)
     return run
-
-
-def _scope(fields: Fields) -> Scope:
-    return Scope(
-        platform=fields.text("platform"),
-        statement=fields.text("statement"),
-        single_device=fields.flag("single_device"),
-    )
-
-
-def _setting(fields: Fields) -> Setting:
-    devices, versions = fields.within("devices"), fields.within("versions")
-    used = devices.within("used")
-    setting = Setting(
-        platform=used.text("platform"),
-        device_kind=used.name("kind"),
-        devices=devices.count("count"),
-        recorded_at=recorded_at(fields),
-        jax=versions.name("jax"),
-    )
-    fields.texts("redacted")
-    if setting.platform not in PLATFORMS:
-        used.fault("platform", f"{setting.platform!r:.60}", " or ".join(PLATFORMS))
-    return setting
-
-
-def recorded_at(environment: Fields) -> str:
-    """When the run was recorded, UTC."""
-    time = environment.text("recorded_at")
-    if not _TIME.fullmatch(time):
-        environment.fault("recorded_at", f"{time!r:.60}", "a time such as 2026-11-30T01:02:03Z")
-    return time
 
 
 def _request(fields: Fields) -> Request:
@@ -367,13 +303,13 @@ def _result(fields: Fields, case: Case, policy: Policy, files: Mapping[str, str]
         sqnr_db=sqnr,
         sqnr_db_reason=sqnr_reason,
         stored=_stored(fields.within("stored_bytes")),
-        memory=_memory(fields.within("compiler_memory_bytes")),
+        memory=read_memory(fields.within("compiler_memory_bytes")),
         quantization=(
             _quantization(fields.within("quantization")) if fields.has("quantization") else None
         ),
         timing=_timing(fields.within("timing_s")),
-        stablehlo=_artifact(program, "stablehlo", "stablehlo_sha256", files),
-        hlo=_artifact(program, "hlo", "hlo_sha256", files),
+        stablehlo=read_artifact(program, "stablehlo", "stablehlo_sha256", files),
+        hlo=read_artifact(program, "hlo", "hlo_sha256", files),
         output=_kept(output, files),
     )
 
@@ -420,19 +356,6 @@ def _operands_agree(request: Request, fields: Fields) -> None:
             fields.fault(key, f"{list(found)}", f"{list(shape)}, as requested")
 
 
-def _agree_with_setting(run: PrecisionRun, report: Fields, environment: Fields) -> None:
-    """What stands above the results must be true of the machine that measured them."""
-    platform, ran = run.setting.platform, "the platform of the device that ran"
-    if platform not in PLATFORMS:  # a fault already
-        return
-    for key in ("requested", "actual"):
-        environment.within("platform").agree(key, platform, ran)
-    report.within("request").agree("platform", platform, ran)
-    scope = report.within("scope")
-    scope.agree("platform", platform, ran)
-    scope.agree("statement", run.setting.statement, "what may be said of that device")
-
-
 def _agree_with_request(run: PrecisionRun, record: Record, report: Fields, config: Fields) -> None:
     """config.json asks for what report.json answers, and so do the operands and the trace."""
     request = run.request
@@ -473,17 +396,6 @@ def _agree_with_case(result: Result, run: PrecisionRun, fields: Fields) -> None:
             fields.fault("quantization/max_abs_accumulator", found, f"at most {INT32_MAX}")
 
 
-def _memory(fields: Fields) -> CompilerMemory:
-    return CompilerMemory(
-        argument=fields.optional_count("argument"),
-        output=fields.optional_count("output"),
-        temporary=fields.optional_count("temporary"),
-        alias=fields.optional_count("alias"),
-        generated_code=fields.optional_count("generated_code"),
-        peak=fields.optional_count("peak"),
-    )
-
-
 def _quantization(fields: Fields) -> Quantization:
     return Quantization(
         x_scales=fields.numbers("x_scales"),
@@ -516,19 +428,9 @@ def _timing(fields: Fields) -> Timing:
     return timing
 
 
-def _artifact(fields: Fields, path: str, sha256: str, files: Mapping[str, str]) -> Artifact:
-    """A file of the run as the report names it, which must be one that was verified."""
-    artifact = Artifact(path=fields.text(path), sha256=fields.text(sha256))
-    if files.get(artifact.path) != artifact.sha256:
-        fields.fault(
-            path, f"{artifact.path!r:.60}", f"a file of this run with the {sha256} beside it"
-        )
-    return artifact
-
-
 def _kept(output: Fields, files: Mapping[str, str]) -> Artifact | None:
     """The raw output, or None for one that the lab left out and said why."""
     if output.has("file"):
-        return _artifact(output, "file", "sha256", files)
+        return read_artifact(output, "file", "sha256", files)
     output.text("file_reason")
     return None

@@ -12,15 +12,15 @@ from hashlib import sha256
 from report.content import Content
 from report.errors import ContentFault, EvidenceMismatch
 from report.evidence import Evidence
-from report.numbers import lowering
 from report.numbers.ceilings import Verdict, judge
-from report.numbers.lowering import Preflight, read_preflight
-from report.numbers.precision import PrecisionRun, read_precision
+from report.numbers.kinds import R, featured, of_kind, read_run, work_out_runs
+from report.numbers.lowering import Preflight
+from report.numbers.precision import PrecisionRun
+from report.numbers.run import Run
 from report.numbers.stated import state_chips, state_formats, state_models
 from report.numbers.trace import TraceSummary, read_trace, work_out_trace
 from report.numbers.values import Values
 from report.numbers.worked_counting import work_out_counting
-from report.numbers.worked_lowering import work_out_lowering
 from report.numbers.worked_memory import (
     CacheStudy,
     MemoryStudy,
@@ -31,16 +31,11 @@ from report.numbers.worked_precision import (
     QuantizationStep,
     step_of,
     work_out_integer_range,
-    work_out_precision,
     work_out_tiny_row,
 )
 from report.numbers.worked_roofline import RooflineStudy, work_out_roofline
 from report.numbers.workings import Workings
 
-FEATURED = "precision-cpu"
-"""The record that the lesson's figures are drawn from, where it is among several."""
-PREFLIGHT = "preflight-tpu"
-"""The record of what compilers make of the lesson's products, where it is among several."""
 MODEL = "lesson"
 """The model whose sizes the worked examples take."""
 
@@ -49,13 +44,9 @@ MODEL = "lesson"
 class Study:
     """One build's numbers. Picklable, so that figures can be drawn in other processes."""
 
-    precision: Mapping[str, PrecisionRun]
+    runs: Mapping[str, Run]
+    """Every recorded run, by record."""
     traces: Mapping[str, TraceSummary]
-    featured: PrecisionRun | None
-    """The run that the lesson's figures show; None when there is no record."""
-    preflights: Mapping[str, Preflight]
-    preflight: Preflight | None
-    """The lesson's products as compiled for each generation; None when there is no record."""
     ceilings: tuple[Verdict, ...]
     """Which documented rates a matrix instruction of the same format bears out."""
     memory: MemoryStudy
@@ -63,8 +54,18 @@ class Study:
     roofline: RooflineStudy
     quantization_step: QuantizationStep | None
     values: Values
+    stamps: Mapping[str, str]
+    """What stands for a whole run: its name, the SHA-256 of its manifest, and its level."""
     digest: str
     """SHA-256 of every value above, so that two studies can be told apart."""
+
+    def of(self, kind: type[R]) -> dict[str, R]:
+        """The runs of one kind, by record."""
+        return of_kind(self.runs, kind)
+
+    def featured(self, kind: type[R]) -> R | None:
+        """The run of a kind that the lesson shows; None when no record has all of it."""
+        return featured(self.runs, kind)
 
 
 def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
@@ -81,36 +82,33 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
 
     memory = work_out_memory(model, content.chips, content.formats, note)
     cache = work_out_cache(model, note)
-    runs, traces, preflights = _read(evidence)
-    preflight = _lessons_own(preflights)
-    ceilings = judge(content.chips, preflight)
+    runs, traces = _read(evidence)
+    ceilings = judge(content.chips, featured(runs, Preflight))
     roofline = work_out_roofline(model, content.chips, ceilings, note)
     work_out_counting(content.chips, note)
     work_out_tiny_row(note)
     work_out_integer_range(note)
 
-    for run in runs.values():
-        work_out_precision(run, note)
+    work_out_runs(runs, note)
     for name, trace in traces.items():
         work_out_trace(name, trace, note)
-    for compiled in preflights.values():
-        work_out_lowering(compiled, note)
-    featured = runs.get(FEATURED) or next(iter(runs.values()), None)
-    step = step_of(featured, note) if featured else None
+    shown = featured(runs, PrecisionRun)
+    step = step_of(shown, note) if shown else None
 
     values = Values(note.values, _documents(evidence))
     return Study(
-        precision=runs,
+        runs=runs,
         traces=traces,
-        featured=featured,
-        preflights=preflights,
-        preflight=preflight,
         ceilings=ceilings,
         memory=memory,
         kv_cache=cache,
         roofline=roofline,
         quantization_step=step,
         values=values,
+        stamps={
+            name: f"{name} {each.record.manifest_sha256} {each.level}"
+            for name, each in evidence.items()
+        },
         digest=digest_of(
             [list(note.values.values()), {n: e.record.manifest_sha256 for n, e in evidence.items()}]
         ),
@@ -119,18 +117,14 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
 
 def _read(
     evidence: Mapping[str, Evidence],
-) -> tuple[dict[str, PrecisionRun], dict[str, TraceSummary], dict[str, Preflight]]:
-    """Every run, capture and preflight, by record, or one refusal with the faults of all."""
-    runs: dict[str, PrecisionRun] = {}
+) -> tuple[dict[str, Run], dict[str, TraceSummary]]:
+    """Every run and capture, by record, or one refusal with the faults of all."""
+    runs: dict[str, Run] = {}
     traces: dict[str, TraceSummary] = {}
-    preflights: dict[str, Preflight] = {}
     refusals: list[EvidenceMismatch] = []
     for name, found in sorted(evidence.items()):
         try:
-            if found.record.report.get("schema") == lowering.SCHEMA:
-                preflights[name] = read_preflight(found)
-            else:
-                runs[name] = read_precision(found)
+            runs[name] = read_run(found)
         except EvidenceMismatch as refusal:
             refusals.append(refusal)
         try:
@@ -144,13 +138,7 @@ def _read(
             [fault for refusal in refusals for fault in refusal.faults],
             hint=refusals[0].hint,
         )
-    return runs, traces, preflights
-
-
-def _lessons_own(preflights: Mapping[str, Preflight]) -> Preflight | None:
-    """The record of the lesson's products: the featured name, or the first that has them all."""
-    own = [run for run in preflights.values() if run.complete]
-    return next((run for run in own if run.name == PREFLIGHT), next(iter(own), None))
+    return runs, traces
 
 
 def digest_of(value: object) -> str:

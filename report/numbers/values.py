@@ -13,15 +13,11 @@ from decimal import Decimal
 from report.errors import ContentFault, did_you_mean
 from report.exhibit import Kind
 from report.ladder import Rung
-from report.numbers import compiled_pointers
+from report.numbers.grammar import Grammar, grammar_of
 from report.numbers.statements import hold
 from report.units import Quantity
 
 Number = int | float | Decimal | str | None
-
-
-COMPILED = "assay/preflight/1"
-"""The schema of a record in which nothing was measured."""
 
 
 class UnknownPointer(ContentFault):
@@ -114,8 +110,7 @@ class Values(Mapping[str, Value]):
             return f"{document}.html#{keys[0]}"
         if document in self._documents:
             record, _, part = document.partition("/")
-            section = compiled_pointers.section if self._compiled(record) else _record_section
-            return f"records/{record}.html#{section(part, keys)}"
+            return f"records/{record}.html#{self._grammar(record).section(part, keys)}"
         return f"workings.html#{anchor(pointer)}"
 
     def hold(self, words: str, pointer: str) -> Rung:
@@ -148,18 +143,17 @@ class Values(Mapping[str, Value]):
         if here is None:
             said = parent.get(f"{keys[-1]}_reason") if isinstance(parent, dict) else None
             reason = said if isinstance(said, str) and said else "the lab recorded none"
-        compiled = self._compiled(document.partition("/")[0])
+        grammar = self._grammar(document.partition("/")[0])
         return Value(
             pointer=f"{document}#{path}",
             number=_number(here),
-            kind=compiled_pointers.kind(document, keys) if compiled else _kind(document, keys),
-            unit=compiled_pointers.unit(keys) if compiled else _unit(keys),
+            kind=grammar.kind(document, keys),
+            unit=grammar.unit(keys),
             reason=reason,
         )
 
-    def _compiled(self, record: str) -> bool:
-        """Whether `record` holds a compiler's words, and so no measurement."""
-        return self._documents.get(record, {}).get("schema") == COMPILED
+    def _grammar(self, record: str) -> Grammar:
+        return grammar_of(self._documents.get(record, {}).get("schema"))
 
     def _walk(self, document: str, path: str) -> tuple[list[str], object, object]:
         """The keys of `path`, what stands there, and what holds it."""
@@ -202,43 +196,3 @@ def _number(here: object) -> Number:
     if isinstance(here, bool):
         return "yes" if here else "no"
     return here if isinstance(here, int | float | str) else None
-
-
-def _kind(document: str, keys: list[str]) -> Kind:
-    """How a recorded field came to be. A compiler's figures are estimates, never measurements."""
-    if "compiler_memory_bytes" in keys:
-        return "estimated"
-    if document.endswith("/config") or keys[0] in {"request", "scope", "schema", "lab"}:
-        return "given"
-    if {"stored_bytes", "reference", "inputs", "program"} & set(keys) or keys[-1].endswith(
-        "sha256"
-    ):
-        return "computed"
-    return "given" if "requested" in keys else "measured"
-
-
-def _unit(keys: list[str]) -> str:
-    if {"stored_bytes", "compiler_memory_bytes"} & set(keys):
-        return "B"
-    if {"timing_s", "timing_floor_s"} & set(keys):
-        return "s"
-    suffixes = {"_ns": "ns", "_db": "dB"}
-    return next((unit for end, unit in suffixes.items() if keys[-1].endswith(end)), "")
-
-
-_TABLES = {
-    "stored_bytes": "-bytes",
-    "compiler_memory_bytes": "-compiler",
-    "timing_s": "-timing",
-    "quantization": "-quantization",
-}
-"""Fields of a result that have a table of their own on its record's page; the others: errors."""
-
-
-def _record_section(part: str, keys: list[str]) -> str:
-    """The section of a record's page: a result's row that shows the field, or the document's."""
-    if part:
-        return {"config": "request"}.get(part, part)
-    if keys[0] != "results" or len(keys) == 1:
-        return keys[0]
-    return keys[1] + (_TABLES.get(keys[2], "") if len(keys) > 2 else "")

@@ -11,39 +11,37 @@ from report.pages.prose import Galley
 from report.pages.report_page import path_of
 
 
-def set_documents(
-    press: Press, documents: Sequence[tuple[Document, Manuscript]], kind: str
+def set_document(
+    press: Press, documents: Sequence[tuple[Document, Manuscript]], at: int, kind: str
 ) -> None:
-    """Lessons, or decision notes, each with the one before and the one after."""
-    for at, (document, manuscript) in enumerate(documents):
-        galley = press.galley(manuscript.page)
-        body = Markup(galley.blocks(manuscript))
-        lesson = kind == "lesson"
-        steps = [
-            (way, word, documents[to][1].page, documents[to][0].title)
-            for way, word, to in (("back", "Before", at - 1), ("next", "Next", at + 1))
-            if 0 <= to < len(documents)
+    """A lesson, or a decision note: the one at `at`, with the one before and the one after."""
+    document, manuscript = documents[at]
+    galley = press.galley(manuscript.page)
+    body = Markup(galley.blocks(manuscript))
+    lesson = kind == "lesson"
+    steps = [
+        (way, word, documents[to][1].page, documents[to][0].title)
+        for way, word, to in (("back", "Before", at - 1), ("next", "Next", at + 1))
+        if 0 <= to < len(documents)
+    ]
+    if lesson and at == len(documents) - 1:
+        steps += [
+            ("next", "Next: the decision", path_of(report), report.title)
+            for report in list(press.content.reports.values())[:1]
         ]
-        if lesson and at == len(documents) - 1:
-            steps += [
-                ("next", "Next: the decision", path_of(report), report.title)
-                for report in list(press.content.reports.values())[:1]
-            ]
-        page = Page(
-            path=manuscript.page,
-            kind=kind,
-            title=document.title,
-            description=str(document.front.get("description", document.title)),
-            eyebrow=str(
-                document.front.get("eyebrow", "Lesson" if lesson else "Why it is built so")
-            ),
-            deck=deck_of(document),
-            facts=document_facts(document, manuscript, galley) if lesson else (),
-            records=records_cited(press, galley) if lesson else (),
-            contents=lesson,
-            steps=steps,
-        )
-        press.set(page, galley, body=body)
+    page = Page(
+        path=manuscript.page,
+        kind=kind,
+        title=document.title,
+        description=str(document.front.get("description", document.title)),
+        eyebrow=str(document.front.get("eyebrow", "Lesson" if lesson else "Why it is built so")),
+        deck=deck_of(document),
+        facts=document_facts(document, manuscript, galley) if lesson else (),
+        records=records_cited(press, galley) if lesson else (),
+        contents=lesson,
+        steps=steps,
+    )
+    press.set(page, galley, body=body)
 
 
 def document_facts(

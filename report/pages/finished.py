@@ -3,8 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from html.parser import HTMLParser
+from typing import Any
 
 _RESOURCES = frozenset({"src", "poster", "data", "srcset"})
 _LOADED_LATER = frozenset({"data-wide", "data-narrow", "data-runtime"})
@@ -42,6 +43,27 @@ class FinishedPage:
     to_ids: set[str] = field(default_factory=set)
     banned: list[str] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ids": self.ids,
+            "links": self.links,
+            "resources": sorted(self.resources),
+            "to_ids": sorted(self.to_ids),
+            "banned": self.banned,
+            "sections": [asdict(section) for section in self.sections],
+        }
+
+    @classmethod
+    def of_json(cls, told: Mapping[str, Any]) -> "FinishedPage":
+        return cls(
+            ids=Counter(told["ids"]),
+            links=told["links"],
+            resources=set(told["resources"]),
+            to_ids=set(told["to_ids"]),
+            banned=told["banned"],
+            sections=[Section(**section) for section in told["sections"]],
+        )
 
 
 def read_page(html: str) -> FinishedPage:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from markupsafe import Markup
 
 from report.exhibit import Figure
+from report.numbers.precision import PrecisionRun
 from report.pages.press import Page, Press, deck_of
 from report.pages.prose import Galley
 from report.pages.record_page import record_summary
@@ -69,7 +70,7 @@ def set_index(press: Press, figures: Mapping[str, Figure]) -> None:
 
 def follow_one_number(press: Press, galley: Galley) -> list[Markup]:
     """The way from a printed number back to the code that measured it, step by step."""
-    run = press.study.featured
+    run = press.study.featured(PrecisionRun)
     if run is None:
         return []
     record = press.evidence[run.name].record

@@ -7,6 +7,7 @@ from markupsafe import Markup
 from report.exhibit import literal
 from report.ladder import Rung
 from report.numbers.ceilings import FORMATS
+from report.numbers.lowering import Preflight
 from report.pages.anchors import NOUNS, Anchor, AnchorKind, Anchors
 from report.pages.code import highlight
 from report.pages.desk import Heading
@@ -101,7 +102,7 @@ def conflicts(press: Press, galley: Galley) -> Iterator[Markup]:
 
 def set_preflight(press: Press) -> None:
     """Set `preflight.html`, with its exhibits when there is a record."""
-    run = press.study.preflight
+    run = press.study.featured(Preflight)
     page = Page(
         path=PATH,
         kind="preflight",

@@ -16,10 +16,11 @@ from report.cache import Store
 from report.content import Content, Document, Term
 from report.errors import Fault
 from report.evidence import Evidence
-from report.numbers.precision import Scope
+from report.numbers.run import Scope
 from report.numbers.study import Study
 from report.pages.anchors import relative
 from report.pages.desk import Claim, Desk, Heading, Stated
+from report.pages.finished import FinishedPage
 from report.pages.manuscript import slugify
 from report.pages.prose import Galley
 
@@ -82,6 +83,8 @@ class Press:
     """Where a person wrote a link, by page and address."""
     used_on: dict[str, list[str]] = field(default_factory=dict)
     """Pages that use a term."""
+    finished: dict[str, FinishedPage] = field(default_factory=dict)
+    """Each page as a reader finds it."""
 
     def galley(self, path: str) -> Galley:
         return Galley(desk=self.desk, page=path)
@@ -130,9 +133,7 @@ class Press:
 
     def scope_of(self, record: str) -> Scope:
         """Where a record was made, and the sentence that must stand above its numbers."""
-        if record in self.study.precision:
-            return self.study.precision[record].scope
-        return self.study.preflights[record].scope
+        return self.study.runs[record].scope
 
     def template(self, kind: str) -> Template:
         return self.templates.get_template(f"{kind}.html")

@@ -12,8 +12,8 @@ from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
 from report.exhibit import Cell, Column, Kind, Scalar, Table, literal
 from report.notation import render
-from report.numbers.precision import CASES, Artifact, Result, Timing
-from report.numbers.study import Study
+from report.numbers.precision import CASES, PrecisionRun, Result, Timing
+from report.numbers.run import Artifact
 from report.pages.anchors import relative
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, size, table_context
@@ -28,11 +28,10 @@ Rows = Sequence[tuple[Cell, ...]]
 
 
 def set_record(
-    press: Press, evidence: Evidence, steps: Sequence[tuple[str, str, str, str]]
+    press: Press, evidence: Evidence, run: PrecisionRun, steps: Sequence[tuple[str, str, str, str]]
 ) -> None:
-    """Set `records/<name>.html`."""
+    """Set `records/<name>.html` of a precision run."""
     record = evidence.record
-    run = press.study.precision[record.name]
     page = Page(
         path=f"records/{record.name}.html",
         kind="record",
@@ -395,30 +394,15 @@ def file_row(record: Record, path: str, count: int, digest: str) -> tuple[Cell, 
 def record_summary(press: Press, name: str, page: str) -> Context:
     """One line of the list of records."""
     record = press.evidence[name].record
-    if run := press.study.precision.get(name):
-        request = run.request
-        device = run.setting.device_kind
-        shape = f"{request.batch} × {request.features} × {request.outputs}"
-        recorded = run.setting.recorded_at
-    else:
-        compiled = press.study.preflights[name]
-        device, shape = "no device", f"{len(compiled.programs)} programs compiled"
-        recorded = compiled.recorded_at
+    run = press.study.runs[name]
     return {
         "name": name,
         "href": relative(f"records/{name}.html", page),
-        "device": device,
-        "shape": shape,
-        "recorded": recorded[:10],
+        "device": run.device,
+        "extent": run.extent,
+        "recorded": run.recorded_at[:10],
         "level": press.evidence[name].level,
         "files": len(record.files),
         "digest": record.manifest_sha256[:12],
         "sha256": record.manifest_sha256,
     }
-
-
-def made_on(study: Study, record: str) -> str:
-    """How a record's numbers came to be, for the foot of a figure."""
-    if record in study.preflights:
-        return "compiled on a CPU, with nothing run"
-    return f"measured on {study.precision[record].setting.device_kind}"

@@ -12,12 +12,12 @@ from report.exhibit import Figure
 from report.notation import render
 from report.numbers.values import Value, anchor
 from report.pages.anchors import relative
-from report.pages.compiled_page import set_compiled
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, FigureFiles, size
 from report.pages.press import Page, Press
 from report.pages.prose import Galley
-from report.pages.record_page import record_summary, set_record
+from report.pages.record_kinds import SETTERS
+from report.pages.record_page import record_summary
 from report.pages.report_page import label
 
 TABLE_PAGES = {
@@ -25,6 +25,12 @@ TABLE_PAGES = {
     "formats.html": ("formats",),
 }
 """Tables that have a page of their own, by page."""
+TABLE_DECKS = {
+    "chips.html": "What each source documents for one physical chip, in its own words and units.",
+    "formats.html": "Worked out from their bits, and compared with what their documentation"
+    " prints.",
+}
+"""What those pages say of themselves."""
 ARCHIVES = {
     "downloads/practice-workspace.zip": (
         "Practice workspace",
@@ -85,11 +91,8 @@ def set_records(press: Press) -> None:
             )
             if 0 <= to < len(names)
         ]
-        compiled = press.study.preflights.get(proof.record.name)
-        if compiled is None:
-            set_record(press, proof, steps)
-        else:
-            set_compiled(press, proof, compiled, steps)
+        run = press.study.runs[proof.record.name]
+        SETTERS[type(run)](press, proof, run, steps)
     page = Page(
         path="records.html",
         kind="records",

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from report.content import DecisionReport
 from report.errors import ContentFault, Fault
 from report.notation import render
+from report.numbers.precision import PrecisionRun
 from report.pages.anchors import NOUNS, Anchor, Anchors, relative
 from report.pages.desk import Heading
 from report.pages.press import Page, Press
@@ -80,7 +81,7 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
             )
         )
         return
-    run = press.study.precision.get(report.record)
+    run = press.study.of(PrecisionRun).get(report.record)
     if run is None:
         press.faults.append(
             Fault(

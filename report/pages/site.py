@@ -6,24 +6,28 @@ second sets it. All faults of all pages come out together.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from report.cache import Store
+from report.cache import NullCache, Store
 from report.content import Content, Document
 from report.errors import ContentFault, raise_if_any
 from report.evidence import Evidence
 from report.exhibit import Figure, Table
+from report.inputs import machinery
+from report.numbers.precision import PrecisionRun
 from report.numbers.study import Study
 from report.pages.anchors import NOUNS, Anchor, Anchors
 from report.pages.desk import Claim, Desk, Stated
-from report.pages.documents import set_documents
+from report.pages.documents import set_document
 from report.pages.exhibits import FigureFiles, Shelf
-from report.pages.finished import read_page
 from report.pages.front_page import set_index
+from report.pages.kept import Kept, base_of
 from report.pages.links import check_links
 from report.pages.live import specifications
 from report.pages.manuscript import Manuscript, read
@@ -31,8 +35,8 @@ from report.pages.preflight_page import PATH as PREFLIGHT
 from report.pages.preflight_page import TITLE as PREFLIGHT_TITLE
 from report.pages.preflight_page import add_preflight_anchors, set_preflight
 from report.pages.press import Imprint, Press, environment, term_anchor
-from report.pages.record_page import made_on
 from report.pages.reference import (
+    TABLE_DECKS,
     TABLE_PAGES,
     TITLES,
     set_downloads,
@@ -49,6 +53,9 @@ STYLES = ("tokens", "base", "layout", "figure", "table", "code", "report", "prin
 """In the order in which they are joined into one sheet."""
 SCRIPTS = ("boot", "page", "search")
 """The last is for the search page alone."""
+ROOT = Path(__file__).resolve().parents[2]
+Once = Callable[..., None]
+"""`Kept.once`, on one press."""
 RUNTIME = "assets/vega.js"
 """What the figures' room adds: the script that live figures load."""
 
@@ -76,7 +83,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     shelf = Shelf(
         figures=figures,
         tables=tables,
-        made={name: made_on(study, name) for name in evidence},
+        made={name: study.runs[name].made for name in evidence},
         pieces=pieces,
     )
     anchors = Anchors()
@@ -101,47 +108,72 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
         imprint=imprint,
     )
 
-    set_index(press, figures)
-    set_documents(press, lessons, "lesson")
-    set_table_page(
-        press,
-        "chips.html",
-        "What each source documents for one physical chip, in its own words and units.",
-    )
-    set_table_page(
-        press,
-        "formats.html",
-        "Worked out from their bits, and compared with what their documentation prints.",
-    )
-    set_preflight(press)
-    set_records(press)
+    once = partial(_kept(press, figures, tables, templates, cache).once, press)
+    once("index", lambda: set_index(press, figures))
+    set_documents(press, once, lessons, "lesson")
+    for path, deck in TABLE_DECKS.items():
+        once(path, partial(set_table_page, press, path, deck))
+    once("preflight", lambda: set_preflight(press))
+    once("records", lambda: set_records(press))
     for report in content.reports.values():
-        set_report(press, report, dict(figures))
-    set_documents(press, decisions, "decision")
-    set_workings(press)
+        once(path_of(report), partial(set_report, press, report, dict(figures)))
+    set_documents(press, once, decisions, "decision")
+    once("workings", lambda: set_workings(press))
     if not imprint:
-        set_downloads(press, figures, archives)
-    set_glossary(press)
+        packed = {path: sha256(data).hexdigest() for path, data in archives.items()}
+        once("downloads", lambda: set_downloads(press, figures, archives), packed)
+    once("glossary", lambda: set_glossary(press), press.used_on, list(press.titles.items()))
     if not imprint:
-        set_search(press)
+        once("search", lambda: set_search(press), list(press.titles.items()))
     raise_if_any(ContentFault, "The pages cannot be set as they are written:", press.faults)
 
     site: dict[str, bytes | Path] = {path: html.encode() for path, html in press.pages.items()}
-    finished = {path: read_page(html) for path, html in press.pages.items()}
     site |= assets(templates, figures, imprint)
     if not imprint:
-        site["assets/search-text.js"] = search_text(finished, press.titles)
+        site["assets/search-text.js"] = search_text(press.finished, press.titles)
     site |= exhibit_files(figures, evidence)
     site.update(archives)
     site["claims.json"] = claims(press)
-    check_links(site, finished=finished, promised=(RUNTIME,), written=press.written)
+    check_links(site, finished=press.finished, promised=(RUNTIME,), written=press.written)
     return site
 
 
 def featured_first(evidence: Mapping[str, Evidence], study: Study) -> dict[str, Evidence]:
     """The records, that of the lesson's figures before the others."""
-    first = study.featured.name if study.featured else ""
+    shown = study.featured(PrecisionRun)
+    first = shown.name if shown else ""
     return dict(sorted(evidence.items(), key=lambda item: item[0] != first))
+
+
+def set_documents(
+    press: Press, once: Once, documents: Sequence[tuple[Document, Manuscript]], kind: str
+) -> None:
+    for at, (document, manuscript) in enumerate(documents):
+        setter = partial(set_document, press, documents, at, kind)
+        once(manuscript.page, setter, document.sha256)
+
+
+def _kept(
+    press: Press,
+    figures: Mapping[str, Figure],
+    tables: Mapping[str, Table],
+    templates: Path,
+    cache: Store | None,
+) -> Kept:
+    """What keeps the pages of `press`; nothing is kept without a cache."""
+    if cache is None or isinstance(cache, NullCache):
+        return Kept(store=None, base="")
+    base = base_of(
+        machinery(str(ROOT), str(templates)),
+        press.content,
+        press.study,
+        press.evidence,
+        figures,
+        list(tables),
+        press.desk.anchors,
+        press.imprint,
+    )
+    return Kept(store=cache, base=base)
 
 
 class _Pieces:
@@ -230,11 +262,17 @@ def exhibit_files(
     figures: Mapping[str, Figure], evidence: Mapping[str, Evidence]
 ) -> dict[str, bytes | Path]:
     """Every figure file and every record file of a site, by path."""
-    files: dict[str, bytes | Path] = {}
-    for figure in figures.values():
-        files |= FigureFiles(figure=figure).all()
+    files: dict[str, bytes | Path] = {**figure_files(figures)}
     for proof in evidence.values():
         files |= record_files(proof)
+    return files
+
+
+def figure_files(figures: Mapping[str, Figure]) -> dict[str, bytes]:
+    """Every figure file of a site, by path."""
+    files: dict[str, bytes] = {}
+    for figure in figures.values():
+        files |= FigureFiles(figure=figure).all()
     return files
 
 

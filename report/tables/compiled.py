@@ -40,7 +40,7 @@ LEDGER_SHOWN = (
 
 def tables(study: Study, content: Content) -> tuple[Table, ...]:
     """What the preflight record has to show, or the ceilings alone when there is none."""
-    run = study.preflight
+    run = study.featured(Preflight)
     made = [ceilings_table(study.ceilings, content.chips, run)]
     if run is not None:
         made += [matrix_table(run), small_batch_table(run), ledger_table(run)]

@@ -15,7 +15,7 @@ from report.numbers.lowering import (
     Preflight,
     Program,
 )
-from report.numbers.precision import Artifact
+from report.numbers.run import Artifact
 from report.tables import compiled as short
 
 IN_PARTS = (LESSON, BATCH_ONE)
@@ -201,9 +201,7 @@ def memory(run: Preflight) -> Iterator[Table]:
         rows = [
             (
                 _cell(short.generation_name(target)),
-                _count(sum(each.ideal_bytes for each in compiled.arguments), "computed")
-                if compiled.arguments
-                else _cell("not read"),
+                _ideal_bytes(compiled.arguments),
                 *(
                     _count(size, "estimated")
                     for size in (
@@ -231,6 +229,12 @@ def memory(run: Preflight) -> Iterator[Table]:
                 "Operand|>How many|>Elements|>Ideal, packed|Tiled",
                 operands,
             )
+
+
+def _ideal_bytes(arguments: Sequence[Operand]) -> Cell:
+    sizes = [size for each in arguments if (size := each.ideal_bytes) is not None]
+    whole = bool(arguments) and len(sizes) == len(arguments)
+    return _count(sum(sizes), "computed") if whole else _cell("not read")
 
 
 def operand_rows(program: Program) -> Iterator[tuple[Cell, ...]]:

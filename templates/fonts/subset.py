@@ -52,6 +52,7 @@ MATH = GREEK | code_points(
 
 TEXT_FEATURES = ("kern", "liga", "ccmp", "locl", "mark", "tnum", "lnum", "onum", "pnum", "case")
 CODE_FEATURES = ("kern", "ccmp", "locl", "mark", "zero", "case")
+SEMIBOLD = 600
 MATH_FEATURES = ("ssty", "dtls", "flac", "ccmp", "mark", "mkmk", "kern", "locl")
 
 
@@ -141,6 +142,18 @@ def cut(face: Face, node_modules: Path) -> TTFont:
     return font
 
 
+def semibold(sans: TTFont) -> TTFont:
+    """The same face at one weight, for a renderer that draws a variable font at its default."""
+    font = instancer.instantiateVariableFont(reload(sans), {"wght": SEMIBOLD})
+    font["OS/2"].usWeightClass = SEMIBOLD
+    for record in font["name"].names:
+        if record.nameID == 2:
+            record.string = "Semibold"
+        elif record.nameID in (3, 6):
+            record.string = "AssaySans-Semibold"
+    return font
+
+
 def reload(font: TTFont) -> TTFont:
     """The font as read back: subsetting a fresh partial instance fails."""
     font.flavor = None
@@ -161,6 +174,7 @@ def main(node_modules: Path) -> None:
         if face.file == "assay-sans":
             font.flavor = None
             font.save(HERE / f"{face.file}.ttf")
+            semibold(font).save(HERE / f"{face.file}-semibold.ttf")
         font.flavor = "woff2"
         path = HERE / f"{face.file}.woff2"
         font.save(path)

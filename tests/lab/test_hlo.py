@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lab import preflight
 from lab.kit import hlo
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -357,6 +358,30 @@ ENTRY main {{
     assert summary["finding"] == "1 found"
     assert summary["flop"] is None
     assert summary["flop_reason"] == "the work of a product is not known"
+
+
+def test_a_size_that_the_text_does_not_tell_is_unknown_and_never_zero() -> None:
+    text = """
+ENTRY main {
+  x = f32[?,16] parameter(0)
+  e = f32[0,16] parameter(1)
+  ROOT y = bf16[?,16] convert(x)
+}
+"""
+    module = hlo.read(text)
+
+    assert [str(shape) for shape in module.parameters] == ["f32[?,16]", "f32[0,16]"]
+    assert [shape.elements for shape in module.parameters] == [None, 0]
+    assert [shape.ideal_bytes for shape in module.parameters] == [None, 0]
+    assert hlo.counted(hlo.converts(module)) == [
+        {"from": "f32", "to": "bf16", "elements": None, "count": 1}
+    ]
+    assert preflight.describe_shape(module.parameters[0]) == {
+        "shape": "f32[?,16]",
+        "elements": None,
+        "ideal_bytes": None,
+        "tiled_bytes": None,
+    }
 
 
 @pytest.mark.parametrize(

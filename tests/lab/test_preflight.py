@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from lab import preflight
-from lab.kit import fits, lowering, targets
+from lab.kit import backend, fits, lowering, targets
 from lab.kit.child import Compiler
 from lab.kit.faults import BackendMissing, UsageFault
 from lab.kit.policies import CPU_POLICIES, POLICIES
-from lab.kit.run_folder import imported_sources
+from lab.kit.redaction import Redactor
+from lab.kit.run_folder import RunFolder, imported_sources
 
 PROJECT = Path(__file__).resolve().parents[2]
 RECORD = PROJECT / "lab/records/preflight-tpu"
@@ -339,7 +340,7 @@ def test_a_cpu_compiles_in_a_child_and_refuses_without_ending_it() -> None:
 
 
 PROGRAMS = """
-import os, time
+import os, sys, time
 import jax
 
 def step(w, x):
@@ -363,6 +364,30 @@ def raises(x):
 aborts_arguments = hangs_arguments = raises_arguments = lambda: (
     jax.ShapeDtypeStruct((4, 4), "float32"),
 )
+
+def exits(x):
+    sys.exit("enough")
+
+def leaves(x):
+    os._exit(3)
+
+def silent(x):
+    raise ValueError
+
+exits_arguments = leaves_arguments = silent_arguments = raises_arguments
+
+bare = numbers = listed = uncallable = step
+
+def bare_arguments():
+    return jax.ShapeDtypeStruct((4, 4), "float32")
+
+def numbers_arguments():
+    return (jax.ShapeDtypeStruct((4, 4), "float32"), 3)
+
+def listed_arguments():
+    return list(step_arguments())
+
+uncallable_arguments = step_arguments()
 
 sharded = step
 sharded_mesh = {"data": 2, "model": 2}
@@ -402,6 +427,51 @@ def test_an_abort_and_a_time_limit_are_answers(my_module: str) -> None:
 
 @pytest.mark.lab
 @pytest.mark.parametrize(
+    ("program", "words"), [("nothing", "has no nothing"), ("uncallable", "not a callable")]
+)
+def test_what_is_no_program_is_said_so(my_module: str, program: str, words: str) -> None:
+    with Compiler(limit_s=60) as compiler:
+        found = compiler.compile({"describe": True, "reference": f"{my_module}:{program}"})
+
+    assert found["status"] == "not lowered"
+    assert words in found["message"]
+
+
+@pytest.mark.lab
+def test_a_program_that_ends_the_process_or_says_nothing_is_described_all_the_same(
+    my_module: str,
+) -> None:
+    asked = {"target": "cpu"}
+    with Compiler(limit_s=60) as compiler:
+        exits = compiler.compile(asked | {"reference": f"{my_module}:exits"})
+        silent = compiler.compile(asked | {"reference": f"{my_module}:silent"})
+        leaves = compiler.compile(asked | {"reference": f"{my_module}:leaves"})
+
+    assert (exits["status"], exits["error"]) == ("not lowered", "SystemExit")
+    assert exits["message"] == "the program ended Python itself, by sys.exit('enough')"
+    assert silent["message"] == "ValueError, without a message"
+    assert (leaves["status"], leaves["exit_code"]) == ("aborted", 3)
+    assert leaves["message"] == "its process ended with code 3, without a word"
+
+
+@pytest.mark.lab
+def test_arguments_that_are_no_tuple_of_shapes_are_refused_with_what_to_return(
+    my_module: str,
+) -> None:
+    asked = {"target": "cpu"}
+    with Compiler(limit_s=60) as compiler:
+        bare = compiler.compile(asked | {"reference": f"{my_module}:bare"})
+        numbers = compiler.compile(asked | {"reference": f"{my_module}:numbers"})
+        listed = compiler.compile(asked | {"reference": f"{my_module}:listed"})
+
+    assert (bare["status"], bare["error"]) == ("not lowered", "usage")
+    assert "return a tuple of its arguments, and not a ShapeDtypeStruct" in bare["message"]
+    assert "hold an int" in numbers["message"]
+    assert listed["status"] == "compiled"
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(
     ("program", "words"),
     [
         ("my_module:nothing", "has no nothing"),
@@ -409,15 +479,86 @@ def test_an_abort_and_a_time_limit_are_answers(my_module: str) -> None:
         ("my_module", "module:function"),
     ],
 )
-def test_a_program_that_is_not_there_is_a_fault_of_usage(
-    my_module: str, tmp_path: Path, program: str, words: str
+def test_a_program_that_is_not_there_is_a_fault_of_usage_and_leaves_no_folder(
+    my_module: str,
+    tmp_path: Path,
+    program: str,
+    words: str,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     assert my_module
-    folder = tmp_path / "run"
+    folder = tmp_path / "runs" / "run"
     given = ["--program", program, "--targets", "cpu", "--run-dir", str(folder)]
 
     assert preflight.main(given) == 2
-    assert words in json.loads((folder / "failure.json").read_text())["message"]
+    assert words in capfd.readouterr().err
+    assert not folder.parent.exists()
+
+
+def test_a_refused_request_speaks_of_no_command_that_was_not_typed(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        preflight.parse(["--targets", "v9"])
+    told = capfd.readouterr().err
+
+    assert caught.value.code == 2
+    assert told.startswith("refused: 'v9' is no target; name cpu")
+    assert "python -m" not in told
+
+
+def test_the_usage_text_names_the_lab_and_no_way_to_start_it(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        preflight.parse(["--batch", "none"])
+
+    assert capfd.readouterr().err.startswith("usage: preflight [-h]")
+
+
+@pytest.mark.lab
+def test_flags_that_xla_cannot_read_are_named_before_it_would_abort(
+    run_lab: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    done = run_lab(
+        "preflight", "--targets", "cpu", "--run-dir", folder,
+        XLA_FLAGS="--xla_no_such_flag=1 --xla_cpu_multi_thread_eigen=true",
+    )  # fmt: skip
+
+    assert done.returncode == 2
+    failure = json.loads((folder / "failure.json").read_text())
+    assert failure["kind"] == "usage"
+    assert "XLA refused XLA_FLAGS" in failure["message"]
+    assert "Unknown flag in XLA_FLAGS: --xla_no_such_flag=1" in failure["message"]
+
+
+@pytest.mark.lab
+def test_flags_that_xla_reads_are_let_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=true")
+
+    backend.require_readable_flags()
+
+
+def test_a_compiler_without_a_memory_analysis_is_described_all_the_same(tmp_path: Path) -> None:
+    class Compiled:
+        def memory_analysis(self) -> None:
+            return None
+
+    folder = RunFolder.create(tmp_path / "run", Redactor(hosts=[], users=[], folders=[]))
+    answer = {
+        "status": "compiled",
+        "memory_bytes": lowering.memory_bytes(Compiled()),
+        "stablehlo": "",
+        "hlo": "HloModule m\n\nENTRY main {\n  ROOT x = f32[8] parameter(0)\n}\n",
+    }
+    described = preflight.describe_answer(answer, preflight.Texts(folder, "x", True), "cpu")
+
+    assert described["memory_bytes"] is None
+    assert described["tiled_sum_is_argument"] is False
+    assert preflight.told(described) == (
+        "compiled: unknown bytes of arguments, unknown bytes at the peak"
+    )
 
 
 @pytest.mark.lab

@@ -187,6 +187,7 @@ def stable(run: Path) -> dict[str, object]:
         del result["timing_s"]
     environment = json.loads((run / "environment.json").read_text())
     del environment["recorded_at"], environment["load_average"], environment["redacted"]
+    del environment["clock"]["tick_s"]
     summary = json.loads((run / "trace/summary.json").read_text())
     files["trace/summary.json"] = [(step["number"], step["inner"]) for step in summary["steps"]]
     return files | {"report.json": report, "environment.json": environment}

@@ -377,3 +377,14 @@ def _advance(text: str, size: float, weight: int) -> float:
     missing = {sign for sign in text if ord(sign) not in names}
     assert not missing, f"the chart font lacks {missing}"
     return sum(advances[names[ord(sign)]] for sign in text) * size / units
+
+
+def test_a_drawn_file_has_the_weights_that_its_labels_ask_for():
+    def ink(weight: int) -> int:
+        text = f'<text x="4" y="20" font-family="Assay Sans" font-weight="{weight}">2.45 %</text>'
+        drawing = f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30">{text}</svg>'
+        image = Image.open(BytesIO(vlc.svg_to_png(drawing, scale=4)))
+        return sum(image.getchannel("A").tobytes())
+
+    assert rendering.FONTS.is_dir()  # and importing it has registered what it holds
+    assert ink(600) == ink(700) > 1.15 * ink(400)

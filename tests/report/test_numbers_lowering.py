@@ -8,7 +8,13 @@ import pytest
 from report.errors import EvidenceMismatch
 from report.ladder import Rung
 from report.numbers.ceilings import judge
-from report.numbers.lowering import GENERATIONS, POLICIES, STATEMENT, read_preflight
+from report.numbers.lowering import (
+    GENERATIONS,
+    POLICIES,
+    STATEMENT,
+    Preflight,
+    read_preflight,
+)
 from report.numbers.study import work_out
 from tests.report.numbers_ground import content, edited, evidence, study
 
@@ -145,7 +151,7 @@ def test_without_a_record_every_ceiling_is_grey():
 def test_a_study_without_a_preflight_greys_its_roofline():
     alone = work_out({"precision-cpu": evidence()["precision-cpu"]}, content())
 
-    assert alone.preflight is None
+    assert alone.featured(Preflight) is None
     assert set(alone.roofline.grey) == set(alone.roofline.rooflines)
     assert "v5e" not in study().roofline.grey
     assert "v3" in study().roofline.grey
@@ -193,6 +199,20 @@ def test_what_contradicts_itself_is_refused_by_name(pointer, value, place):
         read_preflight(edited(RECORD, {pointer: value}))
 
     assert any(fault.where.endswith(place) for fault in caught.value.faults), caught.value
+
+
+def test_a_size_that_a_compiler_does_not_tell_is_read_as_unknown():
+    unsized = {"shape": "s8[?,64]", "elements": None, "ideal_bytes": None, "tiled_bytes": None}
+    sized = {"shape": "s8[128,64]", "elements": 8_192, "ideal_bytes": 8_192, "tiled_bytes": 8_192}
+    converts = [{"from": "f32", "to": "bf16", "elements": None, "count": 2}]
+    edits = {f"{V5E}/arguments": [unsized, sized], f"{V5E}/inserted": converts}
+
+    found = read_preflight(edited(RECORD, edits))
+
+    compiled = found.programs["int8-64x128x64"].targets["v5e"]
+    assert (compiled.arguments[0].elements, compiled.arguments[0].ideal_bytes) == (None, None)
+    assert compiled.arguments[1].elements == 8_192
+    assert [(each.elements, each.count) for each in compiled.inserted] == [(None, 2)]
 
 
 @pytest.mark.parametrize("part", ["programs", "targets", "scope", "compiler", "request"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report.numbers.precision import CASES
+from report.numbers.precision import CASES, PrecisionRun
 from report.numbers.quantizer import float32, quantize
 from tests.report.numbers_ground import study
 
@@ -36,7 +36,7 @@ def test_a_row_whose_scale_is_not_normal_takes_scale_one(peak):
 
 
 def test_retracing_a_recorded_row_gives_the_scale_that_the_lab_recorded():
-    for run in study().precision.values():
+    for run in study().of(PrecisionRun).values():
         for case in CASES:
             recorded = run.result(case, "int8").quantization
             assert recorded is not None

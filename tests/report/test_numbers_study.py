@@ -4,6 +4,7 @@ import pytest
 
 from report.errors import ContentFault
 from report.notation import render
+from report.numbers.precision import PrecisionRun
 from report.numbers.study import work_out
 from tests.report.numbers_ground import content, evidence, study
 
@@ -80,7 +81,7 @@ def test_the_same_evidence_gives_the_same_digest():
 def test_without_records_the_worked_examples_stand():
     bare = work_out({}, content())
 
-    assert bare.featured is None
+    assert bare.featured(PrecisionRun) is None
     assert bare.quantization_step is None
     assert bare.values["study#/kv_cache/bf16/bytes"].number == 1_610_612_736
 

@@ -14,6 +14,7 @@ from report.evidence import verify_all
 from report.exhibit import Drawing, Figure, Table
 from report.figures.gallery import FIGURES
 from report.notation import render
+from report.numbers.precision import PrecisionRun
 from report.numbers.study import work_out
 from report.pages.exhibits import bit_strip, to_csv
 from report.pages.finished import read_page
@@ -244,7 +245,7 @@ def test_what_a_record_says_is_shown_as_text(parts):
 
 
 def test_a_record_shows_the_floor_under_its_times_and_all_that_its_compiler_tells(pages, parts):
-    for name in parts["study"].precision:
+    for name in parts["study"].of(PrecisionRun):
         html = pages[f"records/{name}.html"]
         report = parts["evidence"][name].record.report
         assert "its figures, not measurements" in html

@@ -2,9 +2,12 @@
 
 import importlib.util
 import os
+import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
-from lab.kit.faults import BackendMissing
+from lab.kit.faults import BackendMissing, UsageFault
 
 if TYPE_CHECKING:
     import jax
@@ -25,8 +28,13 @@ CONFIG: dict[str, bool | int] = {
 """JAX options the lab sets, as recorded in environment.json."""
 
 
+COMPLAINT = re.compile(r"^[EF]\d{4} [^\n\]]{1,200}\] ([^\n]{1,500})", re.MULTILINE)
+"""A line in which XLA says what is wrong, without its time and process number."""
+
+
 def start(platform: str) -> "jax.Device":
     """Return the first local device of `platform`, in a process that has not used JAX yet."""
+    require_readable_flags()
     reasons = []
     os.environ["JAX_PLATFORMS"] = PLUGINS[platform][0]
     if importlib.util.find_spec("libtpu") is None:
@@ -48,3 +56,23 @@ def start(platform: str) -> "jax.Device":
             return device
         reasons.append(f"{plugin}: JAX started on {device.platform}")
     raise BackendMissing(f"no {platform} here, and no fallback ({'; '.join(reasons)})")
+
+
+def require_readable_flags() -> None:
+    """Refuse an XLA_FLAGS that XLA cannot read, for which it would abort this process.
+
+    A child process on the CPU is asked, and only where the setting is there at all.
+    """
+    if not (flags := os.environ.get("XLA_FLAGS")):
+        return
+    asked = subprocess.run(
+        [sys.executable, "-c", "import jax; jax.devices()"],
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    complaints = COMPLAINT.findall(asked.stderr.decode("utf-8", "replace"))
+    if asked.returncode and complaints:
+        told = "; ".join(complaints[:3])
+        raise UsageFault(f"XLA refused XLA_FLAGS, set outside to {flags[:500]!r}: {told}")

@@ -1,5 +1,9 @@
-"""The machine and the software a run was made with, without what would identify a person."""
+"""The machine and the software a run was made with, without what would identify a person.
 
+A field that is not known is null, and `<field>_reason` beside it says why.
+"""
+
+import ctypes
 import importlib.metadata
 import os
 import platform
@@ -7,9 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lab.kit.backend import CONFIG
+from lab.kit.machine import Machine, told
 
 if TYPE_CHECKING:
     import jax
@@ -18,19 +23,42 @@ SCHEMA = "assay/environment/1"
 
 PACKAGES = ("jax", "jaxlib", "numpy", "ml_dtypes")
 
-ARITHMETIC_ISA = re.compile(
-    r"avx\w*|amx\w*|fma|f16c|sse4_[12]|asimd\w*|sve\w*|sme2?|bf16|i8mm|fphp"
+THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")
+
+FLAGS = (
+    "XLA_FLAGS",
+    "LIBTPU_INIT_ARGS",
+    "JAX_PLATFORMS",
+    "JAX_ENABLE_X64",
+    "JAX_DEFAULT_MATMUL_PRECISION",
+    "JAX_NUMPY_DTYPE_PROMOTION",
+    "JAX_DISABLE_JIT",
+    "JAX_CPU_ENABLE_ASYNC_DISPATCH",
+    "JAX_CPU_COLLECTIVES_IMPLEMENTATION",
+    "JAX_NUM_CPU_DEVICES",
+    "JAX_COMPILATION_CACHE_DIR",
+    "XLA_PYTHON_CLIENT_PREALLOCATE",
+    "XLA_PYTHON_CLIENT_MEM_FRACTION",
+    "CUDA_VISIBLE_DEVICES",
+    "TPU_VISIBLE_CHIPS",
 )
-"""Instruction sets that arithmetic may depend on, as Linux names them."""
+"""Settings from outside that change what is compiled or run. No others are read."""
 
-THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+MAX_SETTING = 4_000
+"""Characters kept of one setting."""
 
-FLAGS = ("XLA_FLAGS", "JAX_PLATFORMS", "LIBTPU_INIT_ARGS")
+SECRET = re.compile(r"(?i)([\w-]*(?:token|secret|passw|credential|api_?key)[\w-]*)=[^\s,;]+")
+"""An assignment inside a setting whose name says that its value is nobody else's business."""
+
+BLAS_LIBRARIES = ("numpy.libs/*openblas*", "numpy/.dylibs/*openblas*")
+"""Where NumPy's wheels keep it, beside NumPy."""
+
+BLAS_THREADS = ("scipy_openblas_get_num_threads64_", "openblas_get_num_threads")
 
 
 def flags() -> dict[str, str | None]:
-    """The compiler and platform flags set outside; read them before JAX starts."""
-    return {name: os.environ.get(name) for name in FLAGS}
+    """The settings made outside, None where not set; read them before JAX starts."""
+    return {name: _without_secrets(os.environ.get(name)) for name in FLAGS}
 
 
 def load_average() -> list[float] | None:
@@ -51,7 +79,8 @@ def describe(
     """environment.json as it stands when a run ends, but for what was redacted."""
     import jax
 
-    memory, memory_reason = _device_memory(device)
+    machine = Machine()
+    load_after = load_average()
     return {
         "schema": SCHEMA,
         "platform": {"requested": requested, "actual": device.platform},
@@ -67,16 +96,20 @@ def describe(
             },
             "kinds": sorted({each.device_kind for each in jax.devices()}),
         },
-        "device_memory": memory,
-        "device_memory_reason": memory_reason,
-        "versions": {"python": platform.python_version()}
-        | {name: importlib.metadata.version(name) for name in PACKAGES},
-        "cpu": _cpu(),
-        "threads": {
-            "usable_cores": _usable_cores(),
-            **{name: os.environ.get(name) for name in THREAD_SETTINGS},
+        **told("device_memory", _device_memory(device)),
+        "versions": versions(),
+        "blas": blas(),
+        "cpu": machine.processor(),
+        "threads": machine.affinity()
+        | {name: _without_secrets(os.environ.get(name)) for name in THREAD_SETTINGS},
+        "limits": machine.limits(),
+        "clock": machine.clock(),
+        "virtual_machine": machine.virtual_machine(),
+        "load_average": {
+            "before": load_before,
+            "after": load_after,
+            "reason": None if load_after else "the system does not tell its load",
         },
-        "load_average": {"before": load_before, "after": load_average()},
         "flags": {**flags_outside, **CONFIG},
         "operating_system": {
             "system": platform.system(),
@@ -86,6 +119,53 @@ def describe(
         },
         "recorded_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
+
+
+def versions() -> dict[str, object]:
+    """Python's and each library's; libtpu, the TPU compiler, is optional."""
+    try:
+        libtpu, reason = importlib.metadata.version("libtpu"), None
+    except importlib.metadata.PackageNotFoundError:
+        libtpu, reason = None, "not installed"
+    return {
+        "python": platform.python_version(),
+        **{name: importlib.metadata.version(name) for name in PACKAGES},
+        **told("libtpu", (libtpu, reason)),
+    }
+
+
+def blas() -> dict[str, object]:
+    """The library behind NumPy's own products, as NumPy was built with it, and its threads."""
+    import numpy as np
+
+    try:
+        built: Any = np.show_config(mode="dicts")
+        told_of = built["Build Dependencies"]["blas"]
+        found = {key: str(value)[:MAX_SETTING] for key, value in told_of.items()}
+    except (KeyError, TypeError, AttributeError):
+        found = {}
+    reason = None if found.get("name") else "this NumPy does not tell"
+    place = Path(np.__file__).parents[1]
+    return {
+        **told("name", (found.get("name"), reason)),
+        "version": found.get("version"),
+        "configuration": found.get("openblas configuration"),
+        **told("threads", _blas_threads(place)),
+    }
+
+
+def _blas_threads(place: Path) -> tuple[int | None, str | None]:
+    """How many threads the OpenBLAS that NumPy has loaded would use."""
+    for pattern in BLAS_LIBRARIES:
+        for library in sorted(place.glob(pattern)):
+            try:
+                loaded = ctypes.CDLL(str(library))
+            except OSError:
+                continue
+            for name in BLAS_THREADS:
+                if hasattr(loaded, name):
+                    return int(getattr(loaded, name)()), None
+    return None, "the library is not one that tells"
 
 
 def _device_memory(device: "jax.Device") -> tuple[dict[str, int] | None, str | None]:
@@ -99,26 +179,8 @@ def _device_memory(device: "jax.Device") -> tuple[dict[str, int] | None, str | N
     return dict(stats), None
 
 
-def _cpu() -> dict[str, object]:
-    """Model name, arithmetic instruction sets and logical cores."""
-    fields: dict[str, str] = {}
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            key, _, value = line.partition(":")
-            fields.setdefault(key.strip(), value.strip())
-    except OSError:
-        pass
-    isa = fields.get("flags", fields.get("Features", "")).split()
-    return {
-        "model": fields.get("model name") or platform.processor() or platform.machine(),
-        "isa": sorted(name for name in isa if ARITHMETIC_ISA.fullmatch(name)),
-        "logical_cores": os.cpu_count(),
-    }
-
-
-def _usable_cores() -> int | None:
-    """Cores this process may run on; None where the system does not say."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
+def _without_secrets(text: str | None) -> str | None:
+    """A setting, cut where very long, with the values of secret assignments left out."""
+    if text is None:
         return None
+    return SECRET.sub(r"\1=<secret>", text[:MAX_SETTING])

@@ -52,7 +52,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, object]:
         lowered = lower(request)
     except LabFault as fault:
         return {"status": "not lowered", "message": str(fault), "error": fault.kind}
-    except Exception as problem:  # the user's own code may raise anything
+    except (Exception, SystemExit) as problem:  # the user's own code may raise anything
         return {"status": "not lowered", **_words(problem)}
     found: dict[str, object] = {
         "stablehlo": lowered.as_text(),
@@ -83,15 +83,15 @@ def described(reference: str) -> dict[str, object]:
     """What a program of the user's is, without compiling it."""
     try:
         found = program.load(reference)
+        return {
+            "status": "described",
+            "takes_batch": found.takes_batch,
+            "source_sha256": found.source_sha256,
+        }
     except LabFault as fault:
         return {"status": "not lowered", "message": str(fault), "error": fault.kind}
-    except Exception as problem:  # importing runs the user's own code
+    except (Exception, SystemExit) as problem:  # importing runs the user's own code
         return {"status": "not lowered", **_words(problem)}
-    return {
-        "status": "described",
-        "takes_batch": found.takes_batch,
-        "source_sha256": found.source_sha256,
-    }
 
 
 def lower(request: Mapping[str, Any]) -> Any:
@@ -123,9 +123,11 @@ def topology(name: str) -> Sequence[Any]:
     return tuple(found.devices)
 
 
-def memory_bytes(compiled: Any) -> dict[str, int | None]:
+def memory_bytes(compiled: Any) -> dict[str, int | None] | None:
     """The compiler's own figures for one device, in bytes; None where it has none."""
     stats = compiled.memory_analysis()
+    if stats is None:
+        return None
     return {name: getattr(stats, attribute, None) for name, attribute in MEMORY}
 
 
@@ -172,9 +174,12 @@ def _printed_bytes(text: str) -> int | None:
         return None
 
 
-def _words(problem: Exception) -> dict[str, Any]:
+def _words(problem: BaseException) -> dict[str, Any]:
     """A refusal in the compiler's own words, cut where it is very long."""
-    text = str(problem)
+    if isinstance(problem, SystemExit):
+        text = f"the program ended Python itself, by sys.exit({problem.code!r})"
+    else:
+        text = str(problem) or f"{type(problem).__name__}, without a message"
     return {
         "error": type(problem).__name__,
         "message": text[:MAX_MESSAGE],

@@ -67,12 +67,24 @@ class Program:
                 raise UsageFault("the program's arguments take no batch")
             given["batch"] = batch
 
+        found = self.arguments(**given)
+        if not isinstance(found, tuple | list):
+            raise UsageFault(
+                "the function beside the program has to return a tuple of its arguments, and not "
+                f"a {type(found).__name__}; write (x,) for a single one"
+            )
+
         def placed(each: Any) -> Any:
+            if not (hasattr(each, "shape") and hasattr(each, "dtype")):
+                raise UsageFault(
+                    f"the program's arguments hold an {type(each).__name__} where there has to "
+                    "be a shape and a type, as jax.ShapeDtypeStruct gives them"
+                )
             sharding = getattr(each, "sharding", None) or replicated
             abstract: Any = jax.ShapeDtypeStruct
             return abstract(each.shape, each.dtype, sharding=sharding)
 
-        arguments = jax.tree.map(placed, tuple(self.arguments(**given)))
+        arguments = jax.tree.map(placed, tuple(found))
         function: Any = self.function
         if not hasattr(function, "lower"):
             function = jax.jit(function, **self.options)

@@ -1,0 +1,92 @@
+"""Each kind of record, one entry a schema: how it is read, and what is worked out from it.
+
+A new lab adds an entry here, its pointers' grammar in `grammar`, and its page in
+`pages/record_kinds`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from report.errors import EvidenceMismatch, Fault
+from report.evidence import Evidence
+from report.numbers import lowering, precision
+from report.numbers.lowering import Preflight, read_preflight
+from report.numbers.precision import PrecisionRun, read_precision
+from report.numbers.run import Run
+from report.numbers.worked_lowering import work_out_lowering
+from report.numbers.worked_precision import work_out_precision
+from report.numbers.workings import Workings
+
+R = TypeVar("R", bound=Run)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """Runs of one lab."""
+
+    run: type[Run]
+    read: Callable[[Evidence], Run]
+    """The typed run, or EvidenceMismatch with every fault."""
+    work_out: Callable[[Any, Workings], None]
+    """Writes down what follows from one run."""
+    featured: str
+    """The record that the lesson shows, where it is among several."""
+    complete: Callable[[Any], bool] = lambda _: True
+    """Whether a run has all that the lesson shows."""
+
+
+KINDS: Mapping[str, Kind] = {
+    precision.SCHEMA: Kind(
+        run=PrecisionRun,
+        read=read_precision,
+        work_out=work_out_precision,
+        featured="precision-cpu",
+    ),
+    lowering.SCHEMA: Kind(
+        run=Preflight,
+        read=read_preflight,
+        work_out=work_out_lowering,
+        featured="preflight-tpu",
+        complete=lambda run: run.complete,
+    ),
+}
+"""By the schema of report.json."""
+
+
+def read_run(evidence: Evidence) -> Run:
+    """The typed run, or EvidenceMismatch naming all that is missing, contradictory or unknown."""
+    schema = evidence.record.report.get("schema")
+    kind = KINDS.get(str(schema))
+    if kind is None:
+        raise EvidenceMismatch(
+            f"{evidence.record.name} was made by a lab that this report cannot read:",
+            [
+                Fault(
+                    where=f"{evidence.record.name}/report.json/schema",
+                    found=f"{schema!r:.60}",
+                    expected=" or ".join(KINDS),
+                )
+            ],
+        )
+    return kind.read(evidence)
+
+
+def work_out_runs(runs: Mapping[str, Run], note: Workings) -> None:
+    """Write down what follows from each run, kind by kind."""
+    for kind in KINDS.values():
+        for run in runs.values():
+            if isinstance(run, kind.run):
+                kind.work_out(run, note)
+
+
+def of_kind(runs: Mapping[str, Run], kind: type[R]) -> dict[str, R]:
+    """The runs of one kind, by record."""
+    return {name: run for name, run in runs.items() if isinstance(run, kind)}
+
+
+def featured(runs: Mapping[str, Run], kind: type[R]) -> R | None:
+    """The run that the lesson shows: the named one, or the first; None when none has it all."""
+    entry = next(entry for entry in KINDS.values() if entry.run is kind)
+    whole = {name: run for name, run in of_kind(runs, kind).items() if entry.complete(run)}
+    return whole.get(entry.featured) or next(iter(whole.values()), None)

@@ -1,0 +1,19 @@
+"""Which module sets the page of a record, by the kind of its run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from report.evidence import Evidence
+from report.numbers.lowering import Preflight
+from report.numbers.precision import PrecisionRun
+from report.numbers.run import Run
+from report.pages.compiled_page import set_compiled
+from report.pages.press import Press
+from report.pages.record_page import set_record
+
+Setter = Callable[[Press, Evidence, Any, Sequence[tuple[str, str, str, str]]], None]
+
+SETTERS: Mapping[type[Run], Setter] = {
+    PrecisionRun: set_record,
+    Preflight: set_compiled,
+}
