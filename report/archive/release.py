@@ -36,7 +36,6 @@ from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_m
 from report.evidence import Evidence
 from report.folder import exchange
 from report.inputs import files_under
-from report.numbers.precision import PrecisionRun
 from report.numbers.study import Study
 from report.numbers.values import Value, Values
 
@@ -97,6 +96,7 @@ def choose(content: Content, report: str, records: Iterable[str]) -> Edition:
         raise ContentFault(f"{found.path} cannot name a release.", hint="Use a-z, 0-9, hyphens.")
     texts = [found.record, found.target.metric, found.target.statement, found.decision.statement]
     texts += [text for facts in found.parts.values() for text in facts.values() if text]
+    texts += [found.baseline.record] if found.baseline else []
     words = set(re.findall(r"[a-z0-9-]+", " ".join([*texts, *found.decision.until])))
     return Edition(
         report=found,
@@ -178,6 +178,8 @@ def sources(edition: Edition, content: Path) -> dict[str, Path]:
     for name in _REFERENCE:
         own = content / name
         places[f"content/{name}"] = own if own.is_dir() else _ROOT / "content" / name
+    if (content / "lab").is_dir():
+        places["content/lab"] = content / "lab"
     places[report] = content / "reports" / f"{edition.report.slug}.yaml"
     return {
         f"{name}{path}": Path(f"{place}{path}")
@@ -195,7 +197,7 @@ def describe(
 ) -> dict[str, Any]:
     """release.json: what is claimed, on what, by which builder. What is absent is not claimed."""
     report = edition.report
-    run = study.of(PrecisionRun)[report.record]
+    run = study.runs[report.record]
     metric = study.values.lookup(report.target.metric)
     measured = metric.number if isinstance(metric.number, int | float) else None
     met = measured is not None and report.target.met_by(float(measured))

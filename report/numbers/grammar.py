@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from report.exhibit import Kind
-from report.numbers import compiled_pointers, precision_pointers
+from report.numbers import compiled_pointers, own_pointers, precision_pointers
 
 
 class Grammar(Protocol):
@@ -27,4 +27,5 @@ _GRAMMARS: Mapping[object, Grammar] = {
 
 
 def grammar_of(schema: object) -> Grammar:
-    return _GRAMMARS.get(schema, precision_pointers)
+    """That of the schema, or of a lab that is not known here."""
+    return _GRAMMARS.get(schema, own_pointers)

@@ -5,9 +5,11 @@ from typing import Any
 
 from report.evidence import Evidence
 from report.numbers.lowering import Preflight
+from report.numbers.own import OwnRun
 from report.numbers.precision import PrecisionRun
 from report.numbers.run import Run
 from report.pages.compiled_page import set_compiled
+from report.pages.own_page import set_own
 from report.pages.press import Press
 from report.pages.record_page import set_record
 
@@ -16,4 +18,5 @@ Setter = Callable[[Press, Evidence, Any, Sequence[tuple[str, str, str, str]]], N
 SETTERS: Mapping[type[Run], Setter] = {
     PrecisionRun: set_record,
     Preflight: set_compiled,
+    OwnRun: set_own,
 }

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from report.archive.compare import SAME, UNRANKED, compare, find
+from report.archive.compare import find
 from report.errors import EvidenceMismatch
+from report.numbers.comparing import SAME, UNRANKED, compare
 from report.record import Record, load_record
 from tests.conftest import PROJECT, Command
 
