@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from report.errors import NumericalFailure, UsageFault, did_you_mean
+from report.errors import NumericalFailure, UsageFault
 from report.notation import render
 from report.numbers import precision
 from report.numbers.own import numbers_of
@@ -135,7 +135,7 @@ class Comparison:
 def compare(one: Record, two: Record, factor: str = "") -> Comparison:
     """Set two records of the same lab side by side."""
     if factor and factor not in FACTORS:
-        raise UsageFault(f"There is no factor {factor!r}.", hint=did_you_mean(factor, FACTORS))
+        raise UsageFault(f"There is no factor {factor!r}.", hint=f"Factors: {', '.join(FACTORS)}.")
     left, right = dict(_fields(one)), dict(_fields(two))
     return Comparison(
         names=(one.name, two.name),
