@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from report.errors import EvidenceMismatch, raise_if_any
 from report.evidence import Evidence
 from report.numbers.reading import Fields
 from report.numbers.run import Scope, read_scope, recorded_at, source_of
@@ -61,7 +62,12 @@ def read_own(evidence: Evidence) -> OwnRun:
         device=used.name("kind"),
         lab=lab,
     )
-    report.finish(record.name, lab=lab)
+    raise_if_any(
+        EvidenceMismatch,
+        f"{record.name} does not tell what every record must:",
+        list({fault.where: fault for fault in reversed(report.faults)}.values()),
+        hint="What a run folder of your own holds is in README.md.",
+    )
     return run
 
 

@@ -138,7 +138,7 @@ def test_a_run_of_an_unknown_lab_says_where_it_ran(scope, tmp_path):
     shutil.copy(word_count.__file__, tmp_path / "lab")
     run = word_count.write(tmp_path / "words", scope=scope)
 
-    with pytest.raises(EvidenceMismatch, match="word_count"):
+    with pytest.raises(EvidenceMismatch, match="what every record must"):
         read_run(verify(load_record(run), tmp_path / "lab"))
 
 
