@@ -4,7 +4,7 @@
       index.html reports/ records/ …  the pages that the report needs, and its records' files
       data/                           study, chips, formats and models, as values by pointer
       source/                         all it takes to build the same again
-      claims.json release.json        what the pages print, and what is claimed
+      claims.json release.json        what the pages print, and what is claimed; its JSON schema
       ro-crate-metadata.json          the same facts for catalogues
       verify.py VERIFY.txt            a copy of the verifier, and how to check without it
       MANIFEST.sha256                 every file above
@@ -60,6 +60,7 @@ _PROJECT = (
 _REFERENCE = ("chips", "formats", "models", "glossary")
 """Folders of content that every report may draw on."""
 _PINNED = re.compile(r"^([A-Za-z0-9_.-]+)==", re.MULTILINE)
+_SCHEMA = Path(__file__).with_name("release.schema.json")
 _VERIFIER = Path(__file__).with_name("verify.py")
 
 
@@ -136,6 +137,7 @@ def assemble(  # noqa: PLR0917 (one argument for each room before this one)
     if known:
         told["status_list"] = {"number": known["number"], "date": known["date"]}
     files["release.json"] = as_json(told)
+    files["release.schema.json"] = _SCHEMA.read_bytes()
     files["verify.py"] = _VERIFIER.read_bytes()
     files["VERIFY.txt"] = HOW_TO_VERIFY.format(**told).encode()
     files["ro-crate-metadata.json"] = as_json(rocrate.describe(told, files))
@@ -201,7 +203,7 @@ def describe(
     metric = study.values.lookup(report.target.metric)
     measured = metric.number if isinstance(metric.number, int | float) else None
     met = measured is not None and report.target.met_by(float(measured))
-    superseded = report.supersedes
+    superseded, baseline = report.supersedes, report.baseline
     return {
         "schema": "assay/release/1",
         "release": edition.name,
@@ -217,6 +219,7 @@ def describe(
         "status_list": None,
         "result": "PASSED" if met else "FAILED",
         "decision": report.decision.outcome,
+        "baseline": baseline and {"record": baseline.record, "factor": baseline.factor},
         "claims": [
             {
                 "metric": report.target.metric,
