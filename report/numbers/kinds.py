@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from report.evidence import Evidence
-from report.numbers import lowering, precision
+from report.numbers import lowering, precision, replay, sweep
 from report.numbers.lowering import Preflight, read_preflight
 from report.numbers.own import read_own
 from report.numbers.precision import PrecisionRun, read_precision
+from report.numbers.replay import Replay, read_replay, work_out_replay
 from report.numbers.run import Run
+from report.numbers.sweep import SweepRun, read_sweep
 from report.numbers.worked_lowering import work_out_lowering
 from report.numbers.worked_precision import work_out_precision
+from report.numbers.worked_sweep import work_out_sweep
 from report.numbers.workings import Workings
 
 R = TypeVar("R", bound=Run)
@@ -49,6 +52,15 @@ KINDS: Mapping[str, Kind] = {
         work_out=work_out_lowering,
         featured="preflight-tpu",
         complete=lambda run: run.complete,
+    ),
+    replay.SCHEMA: Kind(
+        run=Replay,
+        read=read_replay,
+        work_out=work_out_replay,
+        featured="replay-published",
+    ),
+    sweep.SCHEMA: Kind(
+        run=SweepRun, read=read_sweep, work_out=work_out_sweep, featured="sweep-cpu"
     ),
 }
 """By the schema of report.json."""

@@ -7,16 +7,22 @@ from report.evidence import Evidence
 from report.numbers.lowering import Preflight
 from report.numbers.own import OwnRun
 from report.numbers.precision import PrecisionRun
+from report.numbers.replay import Replay
 from report.numbers.run import Run
+from report.numbers.sweep import SweepRun
 from report.pages.compiled_page import set_compiled
 from report.pages.own_page import set_own
 from report.pages.press import Press
 from report.pages.record_page import set_record
+from report.pages.replay_page import set_replay
+from report.pages.sweep_page import set_sweep
 
 Setter = Callable[[Press, Evidence, Any, Sequence[tuple[str, str, str, str]]], None]
 
 SETTERS: Mapping[type[Run], Setter] = {
     PrecisionRun: set_record,
     Preflight: set_compiled,
+    Replay: set_replay,
+    SweepRun: set_sweep,
     OwnRun: set_own,
 }

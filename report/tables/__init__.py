@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from report.content import Content
 from report.exhibit import Table
 from report.numbers.lowering import Preflight
+from report.numbers.replay import Replay
 from report.numbers.study import Study
-from report.tables import compiled, compiled_record, reference
+from report.numbers.sweep import SweepRun
+from report.tables import compiled, compiled_record, reference, replay, sweep
 
 
 def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
@@ -14,4 +16,9 @@ def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
     tables = [*reference.tables(study, content), *compiled.tables(study, content)]
     for run in study.of(Preflight).values():
         tables += compiled_record.tables(run)
+    tables += replay.short_tables(study)
+    for replayed in study.of(Replay).values():
+        tables += replay.tables(replayed)
+    for swept in study.of(SweepRun).values():
+        tables += sweep.tables(swept, study.runs)
     return {table.name: table for table in tables}
