@@ -75,7 +75,7 @@ def render(
 
     voice.stage("Verifying records")
     recorded = records.load_all(options.records)
-    evidence = verify_all(recorded, LAB, allow_stale=options.allow_stale)
+    evidence = verify_all(recorded, LAB, options.allow_stale, options.content / "lab")
     voice.historic(evidence)
 
     voice.stage("Reading content")
@@ -168,7 +168,8 @@ def record(options: Namespace, voice: Voice) -> int:
         told = f"{options.remove} was removed."
     elif options.run and options.name:
         kept = {"replace": options.replace, "allow_stale": options.allow_stale}
-        evidence = records.add(options.run, options.name, shelf, LAB, **kept)
+        own = options.content / "lab"
+        evidence = records.add(options.run, options.name, shelf, LAB, **kept, own=own)
         told = f"{shelf / options.name}: kept, {evidence.level}."
     else:
         usage("record takes RUN_DIR --as NAME, or --rename OLD NEW, or --remove NAME.")
@@ -200,7 +201,8 @@ def release(options: Namespace, voice: Voice) -> int:
         recorded = {record.name: record for record in records.load_all(options.records)}
         content = load_content(options.content, CONTENT)
         edition = releases.choose(content, options.report, recorded)
-        evidence = verify_all([recorded[name] for name in edition.records], LAB)
+        chosen = [recorded[name] for name in edition.records]
+        evidence = verify_all(chosen, LAB, own=options.content / "lab")
 
         voice.stage("Drawing figures")
         study = work_out(evidence, edition.content)
@@ -237,12 +239,12 @@ def sign(options: Namespace, voice: Voice) -> int:
 def verify(options: Namespace, _: Voice) -> int:
     """Check a release, folder or zip: files, signers, numbers. Exit codes 0, 10, 11, 12."""
     from report.archive import unzip
-    from report.archive.status import knowledge
+    from report.archive.status import with_list
     from report.archive.verify import answer
     from report.command_line import usage
 
-    known = knowledge(options.status) if options.status else None
-    return answer(options, usage, unzip.find, known)
+    more = with_list(options.status) if options.status else None
+    return answer(options, usage, unzip.find, more)
 
 
 def rebuild(options: Namespace, voice: Voice) -> int:
@@ -270,10 +272,11 @@ def status(options: Namespace, voice: Voice) -> int:
 
 def compare(options: Namespace, voice: Voice) -> int:
     """Set two records or releases side by side; credit one factor only if one alone differs."""
-    from report.archive import compare as comparing
+    from report.archive.compare import find
+    from report.numbers.comparing import compare as set_beside
 
-    one, two = (comparing.find(name, options.records) for name in (options.one, options.two))
-    comparison = comparing.compare(one, two, options.factor or "")
+    one, two = (find(name, options.records) for name in (options.one, options.two))
+    comparison = set_beside(one, two, options.factor or "")
     voice.result(comparison.told(), **comparison.facts())
     return comparison.exit_code
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from report.archive import compare as records
 from report.errors import (
     BackendMissing,
     EvidenceMismatch,
@@ -24,6 +23,7 @@ from report.errors import (
     did_you_mean,
 )
 from report.evidence import verify_manifest
+from report.numbers import comparing as records
 from report.numbers.profile import Profile
 from report.numbers.profile_compare import FACTORS, Difference
 from report.numbers.trace import SCHEMA, SUMMARY, read_summary

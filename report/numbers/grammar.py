@@ -6,6 +6,7 @@ from typing import Protocol
 from report.exhibit import Kind
 from report.numbers import (
     compiled_pointers,
+    own_pointers,
     precision_pointers,
     replay_pointers,
     representations_pointers,
@@ -38,4 +39,5 @@ _GRAMMARS: Mapping[object, Grammar] = {
 
 
 def grammar_of(schema: object) -> Grammar:
-    return _GRAMMARS.get(schema, precision_pointers)
+    """That of the schema, or of a lab that is not known here."""
+    return _GRAMMARS.get(schema, own_pointers)

@@ -1,17 +1,17 @@
 """Each kind of record, one entry a schema: how it is read, and what is worked out from it.
 
 A new lab adds an entry here, its pointers' grammar in `grammar`, and its page in
-`pages/record_kinds`.
+`pages/record_kinds`. A run without an entry is read by `own`, which knows nothing of its lab.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
 from report.numbers import lowering, precision, replay, representations, sweep, timing
 from report.numbers.lowering import Preflight, read_preflight
+from report.numbers.own import read_own
 from report.numbers.precision import PrecisionRun, read_precision
 from report.numbers.replay import Replay, read_replay, work_out_replay
 from report.numbers.representations import RepresentationsRun, read_representations
@@ -81,21 +81,12 @@ KINDS: Mapping[str, Kind] = {
 
 
 def read_run(evidence: Evidence) -> Run:
-    """The typed run, or EvidenceMismatch naming all that is missing, contradictory or unknown."""
-    schema = evidence.record.report.get("schema")
-    kind = KINDS.get(str(schema))
-    if kind is None:
-        raise EvidenceMismatch(
-            f"{evidence.record.name} was made by a lab that this report cannot read:",
-            [
-                Fault(
-                    where=f"{evidence.record.name}/report.json/schema",
-                    found=f"{schema!r:.60}",
-                    expected=" or ".join(KINDS),
-                )
-            ],
-        )
-    return kind.read(evidence)
+    """The typed run, or EvidenceMismatch naming all that is missing, contradictory or unknown.
+
+    A run of a lab that has no entry is the reader's own.
+    """
+    kind = KINDS.get(str(evidence.record.report.get("schema")))
+    return kind.read(evidence) if kind else read_own(evidence)
 
 
 def work_out_runs(runs: Mapping[str, Run], note: Workings) -> None:

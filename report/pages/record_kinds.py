@@ -5,6 +5,7 @@ from typing import Any
 
 from report.evidence import Evidence
 from report.numbers.lowering import Preflight
+from report.numbers.own import OwnRun
 from report.numbers.precision import PrecisionRun
 from report.numbers.replay import Replay
 from report.numbers.representations import RepresentationsRun
@@ -12,6 +13,7 @@ from report.numbers.run import Run
 from report.numbers.sweep import SweepRun
 from report.numbers.timing import TimingRun
 from report.pages.compiled_page import set_compiled
+from report.pages.own_page import set_own
 from report.pages.press import Press
 from report.pages.record_page import set_record
 from report.pages.replay_page import set_replay
@@ -28,4 +30,5 @@ SETTERS: Mapping[type[Run], Setter] = {
     Replay: set_replay,
     SweepRun: set_sweep,
     TimingRun: set_timing,
+    OwnRun: set_own,
 }

@@ -78,27 +78,27 @@ def set_record(
             "inputs",
             "Operands and reference",
             "Case|X|W|SHA-256 of both|>Norm of the FP64 reference",
-            [inputs(case, record.report) for case in CASES],
+            [inputs(run.name, case, record.report) for case in CASES],
         ),
         "errors": table(
             "errors",
             "Error against an FP64 product of the original FP32 inputs",
             "Result|>Relative L2|>Largest absolute|>SQNR|>Full relative L2",
-            [errors(result) for result in results],
+            [errors(run.name, result) for result in results],
             ids,
         ),
         "stored": table(
             "stored",
             "Bytes of the operands as stored",
             "Result|>Values|>Scales|>Stored",
-            [stored(result) for result in results],
+            [stored(run.name, result) for result in results],
             [f"{each}-bytes" for each in ids],
         ),
         "compiler": table(
             "compiler",
             "Bytes of each program by the compiler’s own account: its figures, not measurements",
             "Result|>Arguments|>Output|>Alias|>Temporary|>Generated code|>Peak",
-            [memory(result) for result in results],
+            [memory(run.name, result) for result in results],
             [f"{each}-compiler" for each in ids],
         ),
         "quantization": table(
@@ -215,6 +215,12 @@ def shown(text: str, kind: Kind | None = None) -> Cell:
     return Cell(text=literal(text), kind=kind)
 
 
+def valued(pointer: str, number: float | None, spelling: str, kind: Kind, reason: str = "") -> Cell:
+    """A recorded number that a verifier can look up at `pointer`."""
+    text = render(number, spelling, reason=reason)
+    return Cell(text=text, kind=kind, pointer=pointer, format=spelling)
+
+
 def code(text: str) -> Cell:
     """Recorded text in code type."""
     return Cell(text=exhibit.code(text))
@@ -280,49 +286,55 @@ def requested(result: Result) -> tuple[Cell, ...]:
     )
 
 
-def inputs(case: str, report: Mapping[str, Any]) -> tuple[Cell, ...]:
-    found = report["inputs"][case]
+def inputs(record: str, case: str, report: Mapping[str, Any]) -> tuple[Cell, ...]:
+    found, norm = report["inputs"][case], report["reference"][case]["norm"]
     return (
         shown(case),
         shown(" × ".join(map(str, found["x_shape"]))),
         shown(" × ".join(map(str, found["w_shape"]))),
         code(found["sha256"]),
-        shown(render(report["reference"][case]["norm"], "fixed(3)"), "computed"),
+        valued(f"{record}#/reference/{case}/norm", norm, "fixed(3)", "computed"),
     )
 
 
-def errors(result: Result) -> tuple[Cell, ...]:
-    relative_error = result.relative_l2_error
+def errors(record: str, result: Result) -> tuple[Cell, ...]:
+    found, at = result.relative_l2_error, f"{record}#/results/{result.id}"
+    why, no_ratio = result.relative_l2_error_reason, result.sqnr_db_reason
     return (
         code(result.id),
-        shown(render(relative_error, "error", reason=result.relative_l2_error_reason), "measured"),
-        shown(render(result.max_abs_error, "scientific(2)"), "measured"),
-        shown(render(result.sqnr_db, "decibel(1)", reason=result.sqnr_db_reason), "measured"),
-        code(repr(relative_error)) if relative_error is not None else shown("not recorded"),
+        valued(f"{at}/relative_l2_error", found, "error", "measured", why),
+        valued(f"{at}/max_abs_error", result.max_abs_error, "scientific(2)", "measured"),
+        valued(f"{at}/sqnr_db", result.sqnr_db, "decibel(1)", "measured", no_ratio),
+        code(repr(found)) if found is not None else shown("not recorded"),
     )
 
 
-def stored(result: Result) -> tuple[Cell, ...]:
-    found = result.stored
-    counts = (found.values, found.scales, found.total)
-    return (code(result.id), *(shown(render(count, "bytes"), "computed") for count in counts))
-
-
-def memory(result: Result) -> tuple[Cell, ...]:
-    told = result.memory
-    counts = (
-        told.argument,
-        told.output,
-        told.alias,
-        told.temporary,
-        told.generated_code,
-        told.peak,
+def stored(record: str, result: Result) -> tuple[Cell, ...]:
+    found, at = result.stored, f"{record}#/results/{result.id}/stored_bytes"
+    return (
+        code(result.id),
+        valued(f"{at}/values", found.values, "bytes", "computed"),
+        valued(f"{at}/scales", found.scales, "bytes", "computed"),
+        valued(f"{at}/total", found.total, "bytes", "computed"),
     )
+
+
+def memory(record: str, result: Result) -> tuple[Cell, ...]:
+    told, at = result.memory, f"{record}#/results/{result.id}/compiler_memory_bytes"
+    parts = {
+        "argument": told.argument,
+        "output": told.output,
+        "alias": told.alias,
+        "temporary": told.temporary,
+        "generated_code": told.generated_code,
+        "peak": told.peak,
+    }
+    why = "this compiler does not tell"
     return (
         code(result.id),
         *(
-            shown(render(count, "bytes", reason="this compiler does not tell"), "estimated")
-            for count in counts
+            valued(f"{at}/{part}", count, "bytes", "estimated", why)
+            for part, count in parts.items()
         ),
     )
 
