@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from report.archive.profiles import Capture
     from report.cache import Cache, NullCache
     from report.evidence import Evidence
+    from report.numbers.profile_compare import ProfileComparison
     from report.voice import Voice
 
 ROOT = os.path.dirname(os.path.realpath(__file__))
@@ -276,6 +278,75 @@ def compare(options: Namespace, voice: Voice) -> int:
     return comparison.exit_code
 
 
+def trace(options: Namespace, voice: Voice) -> int:
+    """Qualify a profile and read it, with no server: in words, as JSON or CSV, as a page."""
+    from report.archive import profiles
+    from report.command_line import write
+    from report.numbers.profile_compare import compare as compare_profiles
+    from report.pages.exhibits import to_csv
+    from report.tables import profile as answer
+
+    profiles.check_factor(options.factor or "")
+    with voice:
+        voice.stage("Reading the profile")
+        found = profiles.read(options.path, voice.stage)
+        comparison = None
+        if options.against:
+            voice.stage("Reading the other profile")
+            other = profiles.read(options.against, voice.stage)
+            comparison = compare_profiles(
+                found.profile,
+                other.profile,
+                names=(found.label, other.label),
+                factor=options.factor or "",
+                also=profiles.recorded_differences(found, other, options.factor or ""),
+            )
+        if options.csv:
+            write(options.csv, to_csv(list(answer.rows(found.profile))))
+        if options.out:
+            publish_profile(found, comparison, options.out, voice)
+    before, after = answer.words(found.profile, comparison)
+    if options.out:
+        after.append(f"The page: {options.out / 'index.html'}")
+    facts = answer.facts(found.profile, comparison)
+    voice.reading(before, list(answer.tables(found.profile)), after, **facts)
+    return comparison.exit_code if comparison else 0
+
+
+def publish_profile(
+    found: Capture, comparison: ProfileComparison | None, out: Path, voice: Voice
+) -> None:
+    """The page of one profile as a folder of its own, in one step, like a site."""
+    from hashlib import sha256
+
+    from report.cache import Cache
+    from report.command_line import CACHE, CONTENT, TEMPLATES
+    from report.content import load_content
+    from report.figures.gallery import draw_timeline
+    from report.figures.runtime import RUNTIME, runtime
+    from report.folder import publish
+    from report.numbers.study import work_out
+    from report.pages.lone_profile import render_profile
+
+    cache = Cache(CACHE)
+    voice.stage("Drawing the timeline")
+    figure = draw_timeline(found.profile, cache)
+    content = load_content(CONTENT)
+
+    voice.stage("Setting the page")
+    files = render_profile(
+        *(found.profile, found.label, found.summary, figure, comparison),
+        content=content,
+        study=work_out({}, content),
+        templates=TEMPLATES,
+        cache=cache,
+    )
+    files[RUNTIME] = runtime(cache)
+
+    voice.stage("Publishing")
+    publish(files, out, sha256(found.summary).hexdigest())
+
+
 def new(options: Namespace, voice: Voice) -> int:
     """Start a report of your own: every field explained, what a record knows filled in."""
     from report.archive.start import start
@@ -382,7 +453,7 @@ def main() -> int:
 
 COMMANDS = (
     *(build, check, figure, run, record, replay, preflight, fits),
-    *(new, release, sign, verify, rebuild, compare, status),
+    *(trace, compare, new, release, sign, verify, rebuild, status),
 )
 
 if __name__ == "__main__":

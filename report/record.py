@@ -37,7 +37,7 @@ _DOCUMENTS: Mapping[DocumentName, tuple[str, str]] = {
     "report": ("report.json", r"assay/[a-z_]+/1"),
     "environment": ("environment.json", "assay/environment/1"),
     "config": ("config.json", "assay/config/1"),
-    "trace": ("trace/summary.json", "assay/trace-summary/1"),
+    "trace": ("trace/summary.json", r"assay/trace-summary/[12]"),
 }
 """Each JSON document's file, and the schemas that are understood."""
 
@@ -214,7 +214,11 @@ class _Reading:
             self.fault(path, "not a JSON object")
             return None
         if not isinstance(found, str) or not re.fullmatch(schema, found):
-            self.fault(path, f"the schema {found!r}", schema.replace("[a-z_]+", "<lab>"))
+            self.fault(
+                path,
+                f"the schema {found!r}",
+                schema.replace("[a-z_]+", "<lab>").replace("[12]", "2"),
+            )
             return None
         return value
 

@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from report.exhibit import Kind
-from report.numbers import compiled_pointers, precision_pointers, replay_pointers, sweep_pointers
+from report.numbers import (
+    compiled_pointers,
+    precision_pointers,
+    replay_pointers,
+    representations_pointers,
+    sweep_pointers,
+    timing_pointers,
+)
 
 
 class Grammar(Protocol):
@@ -23,8 +30,10 @@ class Grammar(Protocol):
 _GRAMMARS: Mapping[object, Grammar] = {
     "assay/precision/1": precision_pointers,
     "assay/preflight/1": compiled_pointers,
+    "assay/representations/1": representations_pointers,
     "assay/replay/1": replay_pointers,
     "assay/sweep/1": sweep_pointers,
+    "assay/timing/1": timing_pointers,
 }
 
 

@@ -10,15 +10,19 @@ from typing import Any, TypeVar
 
 from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
-from report.numbers import lowering, precision, replay, sweep
+from report.numbers import lowering, precision, replay, representations, sweep, timing
 from report.numbers.lowering import Preflight, read_preflight
 from report.numbers.precision import PrecisionRun, read_precision
 from report.numbers.replay import Replay, read_replay, work_out_replay
+from report.numbers.representations import RepresentationsRun, read_representations
 from report.numbers.run import Run
 from report.numbers.sweep import SweepRun, read_sweep
+from report.numbers.timing import TimingRun, read_timing
 from report.numbers.worked_lowering import work_out_lowering
 from report.numbers.worked_precision import work_out_precision
+from report.numbers.worked_representations import work_out_representations
 from report.numbers.worked_sweep import work_out_sweep
+from report.numbers.worked_timing import work_out_timing
 from report.numbers.workings import Workings
 
 R = TypeVar("R", bound=Run)
@@ -53,6 +57,13 @@ KINDS: Mapping[str, Kind] = {
         featured="preflight-tpu",
         complete=lambda run: run.complete,
     ),
+    representations.SCHEMA: Kind(
+        run=RepresentationsRun,
+        read=read_representations,
+        work_out=work_out_representations,
+        featured="representations-cpu",
+        complete=lambda run: run.complete,
+    ),
     replay.SCHEMA: Kind(
         run=Replay,
         read=read_replay,
@@ -61,6 +72,9 @@ KINDS: Mapping[str, Kind] = {
     ),
     sweep.SCHEMA: Kind(
         run=SweepRun, read=read_sweep, work_out=work_out_sweep, featured="sweep-cpu"
+    ),
+    timing.SCHEMA: Kind(
+        run=TimingRun, read=read_timing, work_out=work_out_timing, featured="timing-cpu"
     ),
 }
 """By the schema of report.json."""

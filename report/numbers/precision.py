@@ -21,6 +21,7 @@ from report.numbers.run import (
     read_setting,
     source_of,
 )
+from report.numbers.steadiness import Trend, trend_of
 from report.record import Record
 from report.source import Source
 
@@ -131,6 +132,11 @@ class Timing:
     median: float
     minimum: float
     maximum: float
+
+    @property
+    def trend(self) -> Trend:
+        """Whether the calls still became faster or slower while they were timed."""
+        return trend_of(self.samples)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

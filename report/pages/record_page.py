@@ -14,6 +14,8 @@ from report.exhibit import Cell, Column, Kind, Scalar, Table, literal
 from report.notation import render
 from report.numbers.cluster import Cluster
 from report.numbers.precision import CASES, PrecisionRun, Result, Timing
+from report.numbers.profile import Profile
+from report.numbers.qualification import verdict
 from report.numbers.run import Artifact
 from report.pages.anchors import relative
 from report.pages.desk import Heading
@@ -109,14 +111,14 @@ def set_record(
         "timing": table(
             "timing",
             "Wall time of warmed, synchronized calls on this machine. No policy is ranked by it.",
-            "Result|>Samples|>Minimum|>Median|>Maximum",
+            "Result|>Samples|>Minimum|>Median|>Maximum|Steadiness",
             [timing(code(result.id), result.timing) for result in results],
             [f"{each}-timing" for each in ids],
         ),
         "floor": table(
             "floor",
             "The floor under these times: what a sample costs with next to nothing to compute",
-            "What was called|>Samples|>Minimum|>Median|>Maximum",
+            "What was called|>Samples|>Minimum|>Median|>Maximum|Steadiness",
             [
                 timing(shown("Empty call: the dispatch floor"), run.floor.empty_call),
                 timing(shown("No call: the clock itself"), run.floor.clock),
@@ -132,7 +134,7 @@ def set_record(
             )
         ],
         "programs": list(programs(results, record, page.path)),
-        "trace": trace(record, table),
+        "trace": trace(press.study.traces.get(record.name), record),
         "cluster": processes(run.cluster, table) if run.cluster else None,
     }
     press.set(page, galley, **body, **common(evidence, galley))
@@ -345,6 +347,7 @@ def timing(name: Cell, times: Timing) -> tuple[Cell, ...]:
             shown(render(seconds, "seconds(2)"), "measured")
             for seconds in (times.minimum, times.median, times.maximum)
         ),
+        Cell(text=times.trend.steadiness.value, kind="measured", note=times.trend.told),
     )
 
 
@@ -393,29 +396,13 @@ def listing(path: Path) -> str:
     return text if plain and len(text) <= MAX_TEXT else ""
 
 
-def trace(record: Record, table: Any) -> Context | None:
+def trace(profile: Profile | None, record: Record) -> Context | None:
+    """What its capture holds, in a sentence; a page of its own has all of it."""
     if record.trace is None:
         return None
-    steps = [
-        (
-            shown(str(step["number"])),
-            code(str(step["inner"])),
-            shown(render(int(step["start_ns"]) / 1e9, "seconds(1)"), "measured"),
-            shown(render(int(step["duration_ns"]) / 1e9, "seconds(1)"), "measured"),
-        )
-        for step in record.trace["steps"]
-    ]
-    planes = [
-        (shown(str(plane["name"])), shown(f"{plane['lines']}"), shown(f"{plane['events']:,}"))
-        for plane in record.trace["planes"]
-    ]
-    return {
-        "note": record.trace["note"],
-        "steps": table(
-            "trace-steps", "Steps of the warmed capture", "Step|Inner name|>Starts|>Lasts", steps
-        ),
-        "planes": table("trace-planes", "Planes of the capture", "Plane|>Lines|>Events", planes),
-    }
+    page = f"records/{record.name}.html"
+    href = relative(f"profiles/{record.name}.html", page) if profile else ""
+    return {"verdict": verdict(profile) if profile else "", "href": href}
 
 
 def processes(cluster: Cluster, table: Any) -> Context:

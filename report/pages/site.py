@@ -33,6 +33,7 @@ from report.pages.preflight_page import PATH as PREFLIGHT
 from report.pages.preflight_page import TITLE as PREFLIGHT_TITLE
 from report.pages.preflight_page import add_preflight_anchors, set_preflight
 from report.pages.press import Imprint, Press, environment, term_anchor
+from report.pages.profile_page import add_profile_anchors, set_profiles
 from report.pages.reference import (
     TABLE_DECKS,
     TABLE_PAGES,
@@ -46,6 +47,7 @@ from report.pages.reference import (
 )
 from report.pages.report_page import add_anchors, path_of, set_report
 from report.pages.search import search_text
+from report.pages.timing_page import add_timing_anchors
 
 STYLES = ("tokens", "base", "layout", "figure", "table", "code", "report", "print")
 """In the order in which they are joined into one sheet."""
@@ -89,11 +91,13 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     decisions = survey(content.decisions, "decisions", anchors, shop)
     add_fixed_anchors(content, evidence, figures, anchors)
     add_preflight_anchors({"fig": list(figures), "tab": list(tables)}, anchors)
+    add_timing_anchors(study, figures, anchors)
+    add_profile_anchors(study.traces, figures, anchors)
     desk = Desk(
         anchors=anchors,
         values=study.values,
         terms={name.lower(): term_anchor(name) for name in content.glossary},
-        pieces=_Pieces(pieces),
+        pieces=MacroPieces(pieces),
         exhibits=shelf,
     )
     press = Press(
@@ -113,6 +117,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
         once(path, partial(set_table_page, press, path, deck))
     once("preflight", lambda: set_preflight(press))
     once("records", lambda: set_records(press))
+    once("profiles", lambda: set_profiles(press))
     for report in content.reports.values():
         once(path_of(report), partial(set_report, press, report, dict(figures)))
     set_documents(press, once, decisions, "decision")
@@ -126,7 +131,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     raise_if_any(ContentFault, "The pages cannot be set as they are written:", press.faults)
 
     site: dict[str, bytes | Path] = {path: html.encode() for path, html in press.pages.items()}
-    site |= assets(templates, figures, imprint)
+    site |= assets(templates, figures, search=not imprint)
     if not imprint:
         site["assets/search-text.js"] = search_text(press.finished, press.titles)
     site |= exhibit_files(figures, evidence)
@@ -168,7 +173,7 @@ def _kept(
     return Kept(store=shop.store, base=base)
 
 
-class _Pieces:
+class MacroPieces:
     """The macros of the template module, each returning plain markup."""
 
     def __init__(self, module: Any) -> None:
@@ -236,12 +241,12 @@ def navigation(content: Content, imprint: Imprint | None) -> list[tuple[str, str
 
 
 def assets(
-    templates: Path, figures: Mapping[str, Figure], imprint: Imprint | None
+    templates: Path, figures: Mapping[str, Figure], *, search: bool
 ) -> dict[str, bytes | Path]:
     """Styles, scripts, typefaces and live figures."""
     style = "\n".join((templates / "style" / f"{name}.css").read_text("utf-8") for name in STYLES)
     files: dict[str, bytes | Path] = {"assets/assay.css": style.encode()}
-    for name in SCRIPTS[: -1 if imprint else None]:
+    for name in SCRIPTS[: None if search else -1]:
         files[f"assets/{name}.js"] = templates / "script" / f"{name}.js"
     for face in sorted((templates / "fonts").iterdir()):
         if face.suffix in {".woff2", ".txt", ".md"}:

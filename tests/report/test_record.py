@@ -68,7 +68,7 @@ def test_the_records_of_the_project_are_well_formed():
 
     measured = {"precision-batch-one", "precision-cpu"}
     assert measured | {"preflight-tpu", "replay-published", "sweep-cpu"} <= {
-        record.name for record in found
+        each.name for each in found
     }
     assert all(record.faults == () for record in found)
     assert {record.name for record in found if record.trace} == measured

@@ -12,7 +12,7 @@ from report.content import load_content
 from report.errors import ContentFault, EvidenceMismatch
 from report.evidence import verify_all
 from report.exhibit import Drawing, Figure, Table
-from report.figures.gallery import FIGURES
+from report.figures.gallery import entries
 from report.notation import render
 from report.numbers.precision import PrecisionRun
 from report.numbers.study import work_out
@@ -67,7 +67,7 @@ def parts():
         "content": content,
         "study": study,
         "evidence": evidence,
-        "figures": {entry.name: drawing(entry.name) for entry in FIGURES},
+        "figures": {entry.name: drawing(entry.name) for entry in entries(study)},
         "tables": set_tables(study, content),
         "templates": PROJECT / "templates",
     }
@@ -101,6 +101,7 @@ def test_the_pages_a_reader_expects_are_there(pages, parts):
     wanted = {"index", "chips", "formats", "preflight", "records", "glossary", "workings"}
     wanted |= {"downloads", "search"}
     wanted |= {f"records/{name}" for name in parts["evidence"]}
+    wanted |= {f"profiles/{name}" for name in parts["study"].traces}
     wanted |= {f"lessons/{lesson.slug}" for lesson in parts["content"].lessons}
     wanted |= {f"reports/{slug}" for slug in parts["content"].reports}
     wanted |= {f"decisions/{note.slug}" for note in parts["content"].decisions}
