@@ -26,6 +26,8 @@ ROOT = os.path.dirname(os.path.realpath(__file__))
 
 def build(options: Namespace, voice: Voice) -> int:
     """Build the site from recorded runs and written content."""
+    import gc
+
     from report.cache import Cache
     from report.command_line import CACHE
     from report.folder import publish
@@ -36,6 +38,7 @@ def build(options: Namespace, voice: Voice) -> int:
     if is_current(options.out, inputs):
         voice.unchanged(options.out)
         return 0
+    gc.set_threshold(100_000)  # nearly all that a build makes lives until its end
     with voice:
         site, evidence = render(options, Cache(CACHE), voice)
         voice.stage("Publishing")
@@ -126,10 +129,13 @@ def run(options: Namespace, voice: Voice) -> int:
 
     lab = options.target.replace("-", "_")
     if lab in LABS:
+        part = runs.part_of(options.lab_options)
+        if part and not options.run_dir:
+            usage("--distributed needs --run-dir, the same for every process.")
         folder = options.run_dir or runs.next_folder(lab)
         code = runs.measure(lab, options.lab_options, folder)
         if code == 0:
-            keep = next_command(options, "record", folder, "--as", "NAME")
+            keep = next_command(options, "record", folder / part, "--as", "NAME")
             voice.result(f"To keep it: {keep}")
         return code
 
@@ -302,6 +308,20 @@ def fits(options: Namespace, voice: Voice) -> int:
     return preflight(options, voice)
 
 
+def replay(options: Namespace, voice: Voice) -> int:
+    """Work a recorded run out again, and say field by field how near it comes."""
+    from report.archive import records, runs
+    from report.command_line import next_command, replaying
+
+    recorded = runs.to_replay(options.record, options.records, records.find)
+    folder = options.run_dir or runs.next_folder("replay")
+    code = runs.measure("replay", [str(recorded), *replaying(options)], folder)
+    if code in (0, 5):  # a difference is worth keeping too
+        keep = next_command(options, "record", folder, "--as", "NAME")
+        voice.note(f"To keep it, with a page: {keep}")
+    return code
+
+
 def nothing_changed(arguments: list[str]) -> bool:
     """Whether the site that is asked for is there, made from just these inputs; says so.
 
@@ -361,7 +381,7 @@ def main() -> int:
 
 
 COMMANDS = (
-    *(build, check, figure, run, record, preflight, fits),
+    *(build, check, figure, run, record, replay, preflight, fits),
     *(new, release, sign, verify, rebuild, compare, status),
 )
 

@@ -33,6 +33,11 @@ LABS = {
         "accuracy": "--accuracy",
         "limit_s": "--limit",
     },
+    "batch_sweep": {
+        **{name: f"--{name}" for name in ("platform", "batches", "features", "outputs")},
+        **{"arrays_kib": "--arrays-kib", "squares": "--squares"},
+        **{name: f"--{name}" for name in ("rounds", "samples")},
+    },
     "preflight": {
         "targets": "--targets",
         "program": "--program",
@@ -42,6 +47,11 @@ LABS = {
         "multiple_of": "--multiple-of",
         "schedule": "--schedule",
         "limit_s": "--limit",
+    },
+    "replay": {
+        "platform": "--platform",
+        "origin": "--origin",
+        "published_sha256": "--published-sha256",
     },
 }
 """The labs, each with its recorded options as its command line takes them."""
@@ -60,6 +70,7 @@ EXAMPLES = {
     "figure": "error-by-policy --evidence runs/mine --out error.svg",
     "run": "precision_profile --platform tpu --run-dir runs/v5e --trace",
     "record": "runs/v5e --as precision-v5e",
+    "replay": "precision-v5e",
     "preflight": "my_module:step --targets v5e,v6e,tpu7x --schedule",
     "fits": "my_module:step --targets v5e:4x4 --max batch",
     "new": "report mine --record precision-mine --content mine",
@@ -186,6 +197,15 @@ def _add_options(command: str, add: Callable[..., object]) -> None:
             add("--replace", action="store_true", help="take the place of that name's record")
             add("--rename", nargs=2, metavar=("OLD", "NEW"), help="give a record another name")
             add("--remove", metavar="NAME", help="take a record off the shelf")
+        case "replay":
+            record = "a record's name, a run folder, or a report.json that others published"
+            add("record", metavar="RECORD", help=record)
+            add("--platform", metavar="NAME", help="where to run it again (default: cpu)")
+            add("--origin", metavar="ADDRESS", help="where a foreign report was published")
+            told = "the SHA-256 that its publisher gives for it"
+            add("--published-sha256", metavar="HEX", help=told)
+            add("--run-dir", type=_place, metavar="DIR", help="where it writes: a new folder")
+            add("--json", action="store_true", help="say the result as JSON")
         case "preflight" | "fits":
             _add_compiling(command, add)
         case _:
@@ -257,6 +277,15 @@ def compiling(options: argparse.Namespace) -> list[str]:
         if value is not None:
             asked += [f"--{flag.replace('_', '-')}", value]
     return [*asked, "--schedule"] if getattr(options, "schedule", False) else asked
+
+
+def replaying(options: argparse.Namespace) -> list[str]:
+    """The lab's options for what `replay` was asked, but for the run itself."""
+    asked = ["--json"] if options.json else []
+    for flag in ("platform", "origin", "published_sha256"):
+        if (value := getattr(options, flag)) is not None:
+            asked += [f"--{flag.replace('_', '-')}", value]
+    return asked
 
 
 def write(out: Path, data: bytes) -> None:

@@ -360,18 +360,22 @@ def _open(path: Path) -> BufferedReader:
 
 
 def _trouble_in(value: Any) -> str | None:
-    """What strict reading forbids and the parser lets pass, or `None`."""
-    waiting = [(value, 1)]
-    while waiting:
-        item, depth = waiting.pop()
+    """What strict reading forbids and the parser lets pass, or `None`. Level by level."""
+    level, depth = [value], 1
+    while level:
         if depth > MAX_JSON_DEPTH:
             return f"nested too deep; at most {MAX_JSON_DEPTH} levels"
-        if isinstance(item, dict):
-            waiting += [(part, depth + 1) for part in (*item, *item.values())]
-        elif isinstance(item, list):
-            waiting += [(part, depth + 1) for part in item]
-        elif isinstance(item, str) and (trouble := _trouble_in_text(item)):
-            return trouble
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, str):
+                if trouble := _trouble_in_text(item):
+                    return trouble
+            elif isinstance(item, dict):
+                below += item
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
+        level, depth = below, depth + 1
     return None
 
 

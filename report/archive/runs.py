@@ -4,11 +4,12 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from report.errors import BackendMissing, EvidenceMismatch
+from report.errors import BackendMissing, EvidenceMismatch, UsageFault
+from report.evidence import verify_manifest
 from report.record import load_record
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +58,24 @@ def next_folder(lab: str) -> Path:
     return folder
 
 
+def part_of(options: Sequence[str]) -> str:
+    """The folder, in its run's, of one process of a distributed run; else nothing."""
+    if "--distributed" not in options:
+        return ""
+    return f"process-{dict(pairwise(options)).get('--process', 0)}"
+
+
+def to_replay(name: str, shelf: Path, find: Callable[[str, Path], Path]) -> Path:
+    """What is to be replayed: a foreign report, or a run or record whose manifest holds."""
+    if name.endswith(".json"):
+        if not Path(name).is_file():
+            raise UsageFault(f"There is no file {name}.")
+        return Path(name).absolute()
+    folder = Path(name) if Path(name).is_dir() else find(name, shelf)
+    verify_manifest(load_record(folder))
+    return folder.absolute()
+
+
 def request(folder: Path, labs: Mapping[str, Mapping[str, str]]) -> tuple[str, list[str]]:
     """The lab that made a record, and the command-line options that ask for the same again.
 
@@ -74,7 +93,15 @@ def request(folder: Path, labs: Mapping[str, Mapping[str, str]]) -> tuple[str, l
             f"{record.name} cannot be measured again: {lab} made it.",
             hint=f"Labs here: {', '.join(labs)}.",
         )
-    options: list[str] = []
+    # A lab that takes their number starts its processes itself.
+    if "processes" not in labs[lab] and recorded.get("processes", 1) != 1:
+        raise UsageFault(
+            f"{record.name} was measured by {recorded['processes']} processes, so no one command "
+            "measures it again.",
+            hint="Start each process anew: python build.py run --help",
+        )
+    # A replay keeps, or names, what it replayed.
+    options: list[str] = [str(folder.absolute())] if lab == "replay" else []
     for name, flag in labs[lab].items():
         value = recorded.get(name)
         if value is True:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache as once
 from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 
 from report.cache import Store
@@ -19,10 +18,12 @@ from report.content import Content
 from report.errors import UsageFault, did_you_mean
 from report.exhibit import Figure
 from report.figures.pack import pack, unpack
+from report.inputs import version
 from report.numbers.lowering import Preflight
 from report.numbers.precision import PrecisionRun
 from report.numbers.run import Run
 from report.numbers.study import Study, digest_of
+from report.numbers.sweep import SweepRun
 from report.numbers.timing import TimingRun
 
 _HERE = Path(__file__).parent
@@ -61,6 +62,8 @@ FIGURES = (
     Entry(name="sample-strips", module="strips", needs=(TimingRun,)),
     Entry(name="timing-verdicts", module="verdicts", needs=(TimingRun,)),
     Entry(name="roofline", module="roofline", needs=("roofline",)),
+    Entry(name="batch-sweep", module="batch_sweep", needs=(SweepRun,)),
+    Entry(name="traffic-models", module="traffic_models", needs=(SweepRun,)),
 )
 """In the order in which the lesson shows them."""
 

@@ -4,7 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from report.exhibit import Kind
-from report.numbers import compiled_pointers, precision_pointers, timing_pointers
+from report.numbers import (
+    compiled_pointers,
+    precision_pointers,
+    replay_pointers,
+    sweep_pointers,
+    timing_pointers,
+)
 
 
 class Grammar(Protocol):
@@ -24,6 +30,8 @@ _GRAMMARS: Mapping[object, Grammar] = {
     "assay/precision/1": precision_pointers,
     "assay/preflight/1": compiled_pointers,
     "assay/timing/1": timing_pointers,
+    "assay/replay/1": replay_pointers,
+    "assay/sweep/1": sweep_pointers,
 }
 
 

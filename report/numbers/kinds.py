@@ -10,13 +10,16 @@ from typing import Any, TypeVar
 
 from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
-from report.numbers import lowering, precision, timing
+from report.numbers import lowering, precision, replay, sweep, timing
 from report.numbers.lowering import Preflight, read_preflight
 from report.numbers.precision import PrecisionRun, read_precision
+from report.numbers.replay import Replay, read_replay, work_out_replay
 from report.numbers.run import Run
+from report.numbers.sweep import SweepRun, read_sweep
 from report.numbers.timing import TimingRun, read_timing
 from report.numbers.worked_lowering import work_out_lowering
 from report.numbers.worked_precision import work_out_precision
+from report.numbers.worked_sweep import work_out_sweep
 from report.numbers.worked_timing import work_out_timing
 from report.numbers.workings import Workings
 
@@ -54,6 +57,15 @@ KINDS: Mapping[str, Kind] = {
     ),
     timing.SCHEMA: Kind(
         run=TimingRun, read=read_timing, work_out=work_out_timing, featured="timing-cpu"
+    ),
+    replay.SCHEMA: Kind(
+        run=Replay,
+        read=read_replay,
+        work_out=work_out_replay,
+        featured="replay-published",
+    ),
+    sweep.SCHEMA: Kind(
+        run=SweepRun, read=read_sweep, work_out=work_out_sweep, featured="sweep-cpu"
     ),
 }
 """By the schema of report.json."""

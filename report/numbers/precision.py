@@ -7,6 +7,7 @@ from statistics import median
 from typing import Literal
 
 from report.evidence import Evidence
+from report.numbers.cluster import Cluster, read_cluster
 from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
@@ -192,6 +193,8 @@ class PrecisionRun:
     """‖Y‖₂ of the FP64 product, by case."""
     floor: TimingFloor
     results: tuple[Result, ...]
+    cluster: Cluster | None
+    """The processes of a distributed run; None for a run of one."""
 
     @property
     def recorded_at(self) -> str:
@@ -207,7 +210,8 @@ class PrecisionRun:
 
     @property
     def extent(self) -> str:
-        return f"{self.request.batch} × {self.request.features} × {self.request.outputs}"
+        shape = f"{self.request.batch} × {self.request.features} × {self.request.outputs}"
+        return f"{shape}, {self.cluster.extent}" if self.cluster else shape
 
     def result(self, case: Case, policy: Policy) -> Result:
         return next(r for r in self.results if (r.case, r.policy) == (case, policy))
@@ -222,6 +226,7 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
     )
     config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
     results = report.within("results")
+    setting = read_setting(environment)
     inputs, floor = report.within("inputs"), report.within("timing_floor_s")
     files = {file.path: file.sha256 for file in record.files}
     run = PrecisionRun(
@@ -229,20 +234,22 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
         source=source_of(evidence),
         level=evidence.level,
         scope=read_scope(report.within("scope")),
-        setting=read_setting(environment),
+        setting=setting,
         request=_request(report.within("request")),
         inputs={case: _inputs(inputs.within(case)) for case in CASES},
         reference_norms={
             case: report.within("reference").within(case).number("norm") for case in CASES
         },
         floor=TimingFloor(
-            clock=_timing(floor.within("clock")), empty_call=_timing(floor.within("empty_call"))
+            clock=read_timing(floor.within("clock")),
+            empty_call=read_timing(floor.within("empty_call")),
         ),
         results=tuple(
             _result(results.within(f"{case}-{policy}"), case, policy, files)
             for case in CASES
             for policy in POLICIES
         ),
+        cluster=read_cluster(report, setting, [f"{c}-{p}" for c in CASES for p in POLICIES]),
     )
     for result in run.results:
         _agree_with_shape(result, run.request, results.within(result.id).within("stored_bytes"))
@@ -308,19 +315,20 @@ def _result(fields: Fields, case: Case, policy: Policy, files: Mapping[str, str]
         max_abs_error=fields.number("max_abs_error"),
         sqnr_db=sqnr,
         sqnr_db_reason=sqnr_reason,
-        stored=_stored(fields.within("stored_bytes")),
+        stored=read_stored(fields.within("stored_bytes")),
         memory=read_memory(fields.within("compiler_memory_bytes")),
         quantization=(
             _quantization(fields.within("quantization")) if fields.has("quantization") else None
         ),
-        timing=_timing(fields.within("timing_s")),
+        timing=read_timing(fields.within("timing_s")),
         stablehlo=read_artifact(program, "stablehlo", "stablehlo_sha256", files),
         hlo=read_artifact(program, "hlo", "hlo_sha256", files),
         output=_kept(output, files),
     )
 
 
-def _stored(fields: Fields) -> StoredBytes:
+def read_stored(fields: Fields) -> StoredBytes:
+    """The parts, and the sums that must follow from them."""
     stored = StoredBytes(
         x_values=fields.count("x_values"),
         w_values=fields.count("w_values"),
@@ -417,7 +425,8 @@ def _of_both(fields: Fields) -> int:
     return fields.count("x") + fields.count("w")
 
 
-def _timing(fields: Fields) -> Timing:
+def read_timing(fields: Fields) -> Timing:
+    """Every sample, and the summary that must follow from them."""
     timing = Timing(
         samples=fields.numbers("samples"),
         median=fields.number("median"),

@@ -9,7 +9,7 @@ def kind(document: str, keys: Sequence[str]) -> Kind:
     """How a recorded field came to be. A compiler's figures are estimates, never measurements."""
     if "compiler_memory_bytes" in keys:
         return "estimated"
-    if document.endswith("/config") or keys[0] in {"request", "scope", "schema", "lab"}:
+    if document.endswith("/config") or keys[0] in {"request", "scope", "schema", "lab", "cluster"}:
         return "given"
     if {"stored_bytes", "reference", "inputs", "program"} & set(keys) or keys[-1].endswith(
         "sha256"

@@ -23,22 +23,47 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What two measurements must share before one may be read as a share of the other."""
+
+    platform: str
+    device_kind: str
+    cpu_model: str
+
+    def __str__(self) -> str:
+        return f"{self.device_kind} ({self.platform}, {self.cpu_model})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """On what, when and with which JAX the run was made, as its environment says."""
 
     platform: str
     device_kind: str
     devices: int
+    processes: int
+    """Processes of one run that these devices belonged to; one, unless it was distributed."""
     recorded_at: str
     """UTC, such as 2026-11-30T01:02:03Z."""
     jax: str
+    cpu_model: str
+    """The processor that the device is, or that it sits beside."""
+
+    @property
+    def machine(self) -> Machine:
+        return Machine(
+            platform=self.platform, device_kind=self.device_kind, cpu_model=self.cpu_model
+        )
 
     @property
     def statement(self) -> str:
         """The sentence that must stand above whatever was measured there."""
-        if self.platform == "cpu":
-            return "CPU arithmetic reference. Not a TPU result."
-        return f"Measured on {self.device_kind}. One device of {self.devices}."
+        over = f" over {self.processes} processes" if self.processes > 1 else ""
+        share = f"One device of {self.devices}{over}."
+        if self.platform != "cpu":
+            return f"Measured on {self.device_kind}. {share}"
+        cpu = "CPU arithmetic reference. Not a TPU result."
+        return f"{cpu} {share}" if over else cpu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +151,10 @@ def read_setting(fields: Fields) -> Setting:
         platform=used.text("platform"),
         device_kind=used.name("kind"),
         devices=devices.count("count"),
+        processes=devices.count("process_count"),
         recorded_at=recorded_at(fields),
         jax=versions.name("jax"),
+        cpu_model=fields.within("cpu").name("model"),
     )
     fields.texts("redacted")
     if setting.platform not in PLATFORMS:

@@ -6,6 +6,7 @@ from statistics import median
 
 from report.numbers.precision import CASES, INT32_MAX, POLICIES, PrecisionRun, Result
 from report.numbers.quantizer import BOUND, QuantizedRow, float32, quantize
+from report.numbers.worked_traffic import work_out_traffic
 from report.numbers.workings import Workings
 
 
@@ -103,6 +104,7 @@ def work_out_precision(run: PrecisionRun, note: Workings) -> None:
             kind="measured",
         )
     _outlier(run, base, results, note)
+    work_out_traffic(run, note)
 
 
 def step_of(run: PrecisionRun, note: Workings) -> QuantizationStep | None:

@@ -17,7 +17,7 @@ class Workings:
     def derive(
         self,
         path: str,
-        number: int | float | Fraction | Quantity | str | None,
+        number: int | float | Fraction | str | Quantity | None,
         formula: str,
         *inputs: str,
         unit: str = "",

@@ -95,6 +95,7 @@ def figure_context(figure: Figure, number: int, galley: Galley, made: Mapping[st
     where = f"figure {figure.name}"
     files = FigureFiles(figure=figure)
     published = files.all()
+    data = published[files.path("json")]
     page = galley.page
 
     def link(suffix: str, text: str) -> Context:
@@ -123,9 +124,9 @@ def figure_context(figure: Figure, number: int, galley: Galley, made: Mapping[st
         "data": {
             "id": f"data-{figure.name}",
             "name": f"{figure.name}.json",
-            "text": Markup(files.data.decode()),
-            "sha256": sha256(files.data).hexdigest(),
-            "size": size(len(files.data)),
+            "text": Markup(data.decode()),
+            "sha256": sha256(data).hexdigest(),
+            "size": size(len(data)),
         },
         "sources": [_source(source, page, made) for source in figure.sources],
         "draws": figure.draws.split(),

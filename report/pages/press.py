@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +15,7 @@ from report.cache import Store
 from report.content import Content, Document, Term
 from report.errors import Fault
 from report.evidence import Evidence
+from report.inputs import version
 from report.numbers.run import Scope
 from report.numbers.study import Study
 from report.pages.anchors import relative

@@ -12,6 +12,7 @@ from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
 from report.exhibit import Cell, Column, Kind, Scalar, Table, literal
 from report.notation import render
+from report.numbers.cluster import Cluster
 from report.numbers.precision import CASES, PrecisionRun, Result, Timing
 from report.numbers.run import Artifact
 from report.pages.anchors import relative
@@ -44,6 +45,7 @@ def set_record(
         ),
         facts=(
             ("Device", literal(run.setting.device_kind)),
+            *((("Share", run.cluster.extent),) if run.cluster else ()),
             ("Recorded", literal(run.setting.recorded_at)),
             ("JAX", literal(run.setting.jax)),
             ("Evidence", level_in_words(evidence)),
@@ -54,7 +56,8 @@ def set_record(
         steps=steps,
     )
     galley = press.galley(page.path)
-    galley.headings += SECTIONS if record.trace else [h for h in SECTIONS if h.id != "trace"]
+    absent = {"trace": record.trace is None, "cluster": run.cluster is None}
+    galley.headings += [heading for heading in SECTIONS if not absent.get(heading.id)]
 
     def table(name: str, title: str, columns: str, rows: Rows, ids: Sequence[str] = ()) -> Context:
         return record_table(galley, name, title, columns=columns, rows=rows, ids=ids)
@@ -130,6 +133,7 @@ def set_record(
         ],
         "programs": list(programs(results, record, page.path)),
         "trace": trace(record, table),
+        "cluster": processes(run.cluster, table) if run.cluster else None,
     }
     press.set(page, galley, **body, **common(evidence, galley))
 
@@ -139,7 +143,7 @@ def common(evidence: Evidence, galley: Galley) -> dict[str, Any]:
     record = evidence.record
     environment = {k: v for k, v in record.environment.items() if k not in {"schema", "redacted"}}
     return {
-        "environment": list(flat(environment)),
+        "environment": told_and_untold(environment),
         "redacted": list(record.environment.get("redacted", [])),
         "files": record_table(
             galley,
@@ -188,6 +192,7 @@ SECTIONS = [
     Heading(level=2, id=anchor, text=text)
     for anchor, text in (
         ("request", "Request"),
+        ("cluster", "Processes"),
         ("environment", "Environment"),
         ("inputs", "Inputs and reference"),
         ("results", "Results"),
@@ -225,6 +230,33 @@ def flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield from flat(inner, f"{name}.{index}")
     else:
         yield name, _scalar(value)
+
+
+def told_and_untold(environment: Mapping[str, Any]) -> Context:
+    """Fields of environment.json as `flat` has them; those that are null apart, with reasons."""
+    known: list[tuple[str, str]] = []
+    unknown: list[tuple[str, str]] = []
+    _sort_out(environment, "", known, unknown)
+    return {"known": known, "unknown": unknown}
+
+
+def _sort_out(
+    value: Mapping[str, Any],
+    above: str,
+    known: list[tuple[str, str]],
+    unknown: list[tuple[str, str]],
+) -> None:
+    for key, inner in value.items():
+        name = f"{above}.{key}" if above else key
+        stem = key.removesuffix("_reason")
+        if stem != key and stem in value and None in (inner, value[stem]):
+            continue  # told with what it explains, or there is nothing to explain
+        if inner is None:
+            unknown.append((name, str(value.get(f"{key}_reason") or _scalar(None))))
+        elif isinstance(inner, Mapping) and inner:
+            _sort_out(inner, name, known, unknown)
+        else:
+            known += flat(inner, name)
 
 
 def _scalar(value: Scalar) -> str:
@@ -384,6 +416,27 @@ def trace(record: Record, table: Any) -> Context | None:
             "trace-steps", "Steps of the warmed capture", "Step|Inner name|>Starts|>Lasts", steps
         ),
         "planes": table("trace-planes", "Planes of the capture", "Plane|>Lines|>Events", planes),
+    }
+
+
+def processes(cluster: Cluster, table: Any) -> Context:
+    """Who took part in a distributed run, with whose folder belongs to whom."""
+    rows = [
+        (
+            shown(f"{each.index}"),
+            shown(f"{each.device}"),
+            shown(", ".join(map(str, each.local_devices))),
+            code(each.manifest_sha256) if each.manifest_sha256 else shown("of this record itself"),
+        )
+        for each in cluster.gathered
+    ]
+    columns = "Process|>Measured on device|Its devices|SHA-256 of its manifest"
+    return {
+        "index": cluster.index,
+        "count": cluster.processes,
+        "extent": cluster.extent,
+        "verdict": cluster.verdict,
+        "table": table("processes", "All processes of the run", columns, rows) if rows else None,
     }
 
 

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from report.content import Content
 from report.exhibit import Table
 from report.numbers.lowering import Preflight
+from report.numbers.replay import Replay
 from report.numbers.study import Study
+from report.numbers.sweep import SweepRun
 from report.numbers.timing import TimingRun
-from report.tables import compiled, compiled_record, reference, timing
+from report.tables import compiled, compiled_record, reference, replay, sweep, timing
 
 
 def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
@@ -17,4 +19,9 @@ def set_tables(study: Study, content: Content) -> Mapping[str, Table]:
         tables += compiled_record.tables(run)
     for timed in study.of(TimingRun).values():
         tables += timing.tables(timed, study.values)
+    tables += replay.short_tables(study)
+    for replayed in study.of(Replay).values():
+        tables += replay.tables(replayed)
+    for swept in study.of(SweepRun).values():
+        tables += sweep.tables(swept, study.runs)
     return {table.name: table for table in tables}

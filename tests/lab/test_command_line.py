@@ -46,10 +46,11 @@ def test_a_request_out_of_bounds_is_refused(
 
 
 def test_bounds_themselves_are_accepted() -> None:
-    request, path = parse(["--batch", "2048", "--features", "2048", "--outputs", "4"])
+    request, path, place = parse(["--batch", "2048", "--features", "2048", "--outputs", "4"])
 
     assert (request.batch, request.features, request.outputs) == (2048, 2048, 4)
     assert path == Path("runs/precision-cpu")
+    assert place is None
 
 
 @pytest.mark.parametrize("module", ["precision_profile", "check_precision"])

@@ -193,7 +193,7 @@ def test_a_cached_figure_is_keyed_by_all_the_code_that_works_it_out():
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("report.")
     }
     keyed = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in gallery._CODE}
-    only_data_and_faults = {f"report.{name}" for name in ("cache", "content", "errors", "source")}
+    only_data_and_faults = {f"report.{name}" for name in ("cache", "content", "errors", "inputs")}
 
     assert imported - keyed <= only_data_and_faults | {"report.figures"}
     assert {"report.numbers.roofline", "report.numbers.memory", "report.specs"} <= keyed

@@ -19,7 +19,7 @@ from report.numbers.study import work_out
 from report.pages.exhibits import bit_strip, to_csv
 from report.pages.finished import read_page
 from report.pages.links import check_links
-from report.pages.record_page import listing
+from report.pages.record_page import listing, told_and_untold
 from report.pages.reference import ARCHIVES
 from report.pages.site import RUNTIME, render_site
 from report.record import load_record
@@ -321,3 +321,33 @@ def test_templates_mark_nothing_as_safe(template):
 
     assert "|safe" not in text.replace(" ", "")
     assert "autoescape" not in text
+
+
+def test_what_a_run_could_not_tell_stands_apart_with_its_reason():
+    environment = {
+        "versions": {"jax": "0.10.2", "libtpu": None, "libtpu_reason": "not installed"},
+        "cpu": {"isa": ["avx"], "governor": "powersave", "governor_reason": None},
+        "flags": {"XLA_FLAGS": None},
+        "clock": {"tick_s": 1e-8, "tick_s_reason": "as seen"},
+    }
+
+    assert told_and_untold(environment) == {
+        "known": [
+            ("versions.jax", "0.10.2"),
+            ("cpu.isa", "avx"),
+            ("cpu.governor", "powersave"),
+            ("clock.tick_s", "1e-08"),
+            ("clock.tick_s_reason", "as seen"),
+        ],
+        "unknown": [("versions.libtpu", "not installed"), ("flags.XLA_FLAGS", "not set")],
+    }
+
+
+def test_every_file_of_a_record_is_in_a_folded_list_below_the_manifest(site, parts):
+    record = parts["evidence"]["precision-cpu"].record
+    page = site["records/precision-cpu.html"].decode()
+    section = page.partition('<h2 id="files">')[2]
+    before, _, folded = section.partition("<details")
+
+    assert record.manifest_sha256 in before
+    assert all(file.sha256 in folded and file.sha256 not in before for file in record.files)

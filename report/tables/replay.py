@@ -1,0 +1,256 @@
+"""Tables of a replay: every field of two runs side by side, with how near they come and why.
+
+Numbers stand here at full precision, since what is compared is their last digits. What was
+replayed is *documented*, whoever measured it: only what was worked out here is ours.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from report.exhibit import Cell, Column, Kind, Table, code, literal
+from report.notation import render
+from report.numbers import replay_pointers
+from report.numbers.replay import Comparison, Replay
+from report.numbers.study import Study
+
+LABELS: Mapping[str, str] = {
+    "input_sha256": "SHA-256 of the inputs",
+    "relative_l2_error": "Relative L2 error",
+    "max_abs_error": "Largest absolute error",
+    "sqnr_db": "SQNR, dB",
+    "output": "Every element of the output",
+    "output_dtype": "Type of the output",
+    "max_abs_accumulator": "Largest integer sum",
+    "stored_bytes": "Operands as stored, bytes",
+    "scale_bytes": "Scales among them, bytes",
+    "stablehlo_sha256": "SHA-256 of the StableHLO",
+    "hlo_sha256": "SHA-256 of the optimized HLO",
+    "argument_bytes": "Compiler: arguments, bytes",
+    "output_bytes": "Compiler: output, bytes",
+    "temporary_bytes": "Compiler: temporary, bytes",
+    "alias_bytes": "Compiler: alias, bytes",
+    "generated_code_bytes": "Compiler: generated code, bytes",
+    "peak_bytes": "Compiler: peak, bytes",
+    "median_s": "Median time, s",
+}
+"""What the fields are called on a page, in the order in which they stand there."""
+
+FOREIGN = (
+    "The published numbers are foreign evidence: somebody else measured them, with a lab whose "
+    "source is not held here. Times are not compared."
+)
+
+
+def short_tables(study: Study) -> Iterator[Table]:
+    """What a lesson shows of the featured replay."""
+    run = study.featured(Replay)
+    if run is not None:
+        yield errors(run, name="errors-replayed")
+        yield repeats(run, name="outputs-repeated")
+
+
+def tables(run: Replay) -> Iterator[Table]:
+    """Every table of one replay's page, its name beginning with the record's."""
+    yield errors(run, name=f"{run.name}-errors")
+    columns = f"Fact|{whose(run)}|Here|Verdict"
+    rows = [
+        (
+            Cell(text=literal(key.replace("_", " ").capitalize())),
+            _value(field.recorded, "documented"),
+            _value(field.here, "computed"),
+            _verdict(field),
+        )
+        for key, field in run.machine.items()
+    ]
+    ids = [f"machine-{key}" for key in run.machine]
+    yield _table(f"{run.name}-machine", "The two machines and their software", columns, rows, ids)
+    for result, group in run.fields.items():
+        given = {key: group[key] for key in ordered(group) if group[key].recorded is not None}
+        absent = {key: group[key] for key in ordered(group) if group[key].recorded is None}
+        yield _table(
+            f"{run.name}-fields-{result}",
+            f"{result}, field by field",
+            f"Field|>{whose(run)}|>Here|>Distance|Verdict",
+            [_row(result, key, field) for key, field in given.items()],
+            [f"{result}-{key}" for key in given],
+        )
+        if absent:
+            yield _table(
+                f"{run.name}-absent-{result}",
+                f"{result}: what was not recorded, so that nothing can be compared with it",
+                "Field|>Here",
+                [
+                    (Cell(text=LABELS.get(key, literal(key))), _here(result, key, field))
+                    for key, field in absent.items()
+                ],
+                [f"{result}-{key}" for key in absent],
+            )
+    yield accumulation(run)
+    yield repeats(run, name=f"{run.name}-repeats")
+
+
+def ordered(group: Mapping[str, Comparison]) -> Sequence[str]:
+    """The fields of one result, as a reader asks for them."""
+    known = [key for key in LABELS if key in group]
+    return [*known, *sorted(group.keys() - set(known))]
+
+
+def errors(run: Replay, *, name: str) -> Table:
+    """The errors alone: both numbers, the distance, the verdict."""
+    rows = []
+    for result, group in run.fields.items():
+        for key in ("relative_l2_error", "max_abs_error"):
+            field = group[key]
+            label = Cell(text=code(result), note=LABELS[key])
+            rows.append((label, *_row(result, key, field)[1:]))
+    return _table(
+        name,
+        f"Errors of {'the published run' if run.replayed.foreign else run.replayed.name}, and of "
+        f"the same products worked out again: {run.verdict}",
+        f"Result|>{whose(run)}|>Here|>Distance|Verdict",
+        rows,
+        caption=FOREIGN if run.replayed.foreign else "",
+    )
+
+
+def accumulation(run: Replay) -> Table:
+    """Where the errors come from, and what is known of the recorded sums."""
+    rows = []
+    for result, split in run.splits.items():
+        if split.recorded is not None:
+            recorded = _number(split.recorded, "computed")
+        elif split.at_least is not None:
+            recorded = Cell(
+                text=f"at least {render(split.at_least, 'scientific(2)')}",
+                kind="computed",
+                note="a bound: no output was kept",
+            )
+        else:
+            recorded = Cell(text="not recorded")
+        here = (_number(each, kind) for each, kind in _parts(split.representation, split.here))
+        rows.append((Cell(text=code(result)), *here, recorded))
+    return _table(
+        f"{run.name}-accumulation",
+        "Rounding the operands, then adding up: relative L2 norms of the two parts of each error",
+        f"Result|>Operands, exact sums|>Sums here|>Sums, {whose(run).lower()}",
+        rows,
+        [f"{result}-accumulation" for result in run.splits],
+        caption=(
+            "Without the recorded output only a bound is known: the total error and the operands’ "
+            "part are two sides of a triangle, and the third is at least their difference."
+        ),
+    )
+
+
+def repeats(run: Replay, *, name: str) -> Table:
+    """How many different outputs each program gave."""
+    rows = [
+        (
+            Cell(text=code(result)),
+            _cell(f"{each.runs}"),
+            Cell(text=f"{each.distinct}", kind="measured"),
+            Cell(text=f"{each.pinned}", kind="measured")
+            if each.pinned is not None
+            else Cell(text="not available", note=literal(each.pinned_reason)),
+            _cell(_same(each.same)),
+        )
+        for result, each in run.repeats.items()
+    ]
+    return _table(
+        name,
+        f"Different outputs of one program: {run.steady}",
+        "Program|>Runs|>Different outputs|>On one core|Same bytes on one core",
+        rows,
+        [f"{result}-determinism" for result in run.repeats],
+        caption=f"On {run.device} alone. More than one would be a finding, not a fault.",
+    )
+
+
+def whose(run: Replay) -> str:
+    """The head of the column that holds what was replayed."""
+    return "Published" if run.replayed.foreign else "Recorded"
+
+
+def _same(same: bool | None) -> str:
+    if same is None:
+        return "not available"
+    return "yes" if same else "no"
+
+
+def _parts(*numbers: float | None) -> Iterator[tuple[float | None, Kind]]:
+    yield from zip(numbers, ("computed", "measured"), strict=True)
+
+
+def _number(number: float | None, kind: Kind) -> Cell:
+    if number is None:
+        return Cell(text="not recorded")
+    return Cell(text=render(number, "scientific(2)") if number else "0", kind=kind)
+
+
+def _row(result: str, key: str, field: Comparison) -> tuple[Cell, ...]:
+    return (
+        Cell(text=LABELS.get(key, literal(key))),
+        _value(field.recorded, "documented"),
+        _here(result, key, field),
+        _distance(field),
+        _verdict(field),
+    )
+
+
+def _here(result: str, key: str, field: Comparison) -> Cell:
+    if field.here is None:
+        return Cell(text="not taken")
+    return _value(field.here, replay_pointers.kind("", ["fields", result, key, "here"]))
+
+
+def _value(value: object, kind: Kind) -> Cell:
+    """A value in full, in code type; of a digest the first digits."""
+    if value is None:
+        return Cell(text="not recorded")
+    if isinstance(value, tuple):
+        return Cell(text=literal(", ".join(map(str, value))), kind=kind)
+    text = repr(value) if isinstance(value, float) else str(value)
+    return Cell(text=code(f"{text[:12]}…" if len(text) == 64 else text), kind=kind)
+
+
+def _distance(field: Comparison) -> Cell:
+    """Steps of the format between the two, and how much that is."""
+    if field.ulp is None or field.difference is None:
+        return Cell(text="–")
+    if field.ulp == 0:
+        return Cell(text="0", kind="computed")
+    note = f"{render(field.difference, 'scientific(2)')} apart"
+    if field.tolerance is not None:
+        note += f", {render(field.tolerance, 'scientific(2)')} allowed"
+    return Cell(text=f"{field.ulp:,} ulp", kind="computed", note=note)
+
+
+def _verdict(field: Comparison) -> Cell:
+    return Cell(text=field.words, note=literal(field.why))
+
+
+def _cell(text: str) -> Cell:
+    return Cell(text=literal(text))
+
+
+def _table(
+    name: str,
+    title: str,
+    columns: str,
+    rows: Sequence[tuple[Cell, ...]],
+    ids: Sequence[str] = (),
+    *,
+    caption: str = "",
+) -> Table:
+    """A table; a column whose head begins with > is numeric."""
+    return Table(
+        name=name,
+        title=title,
+        caption=caption,
+        columns=tuple(
+            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
+            for head in columns.split("|")
+        ),
+        rows=tuple(rows),
+        row_ids=tuple(ids),
+        stack=True,
+    )
