@@ -19,7 +19,7 @@ from report.numbers.lowering import Preflight
 from report.numbers.precision import PrecisionRun
 from report.numbers.run import Run
 from report.numbers.stated import state_chips, state_formats, state_models
-from report.numbers.timing import TimingRun, agree_on_programs
+from report.numbers.timing import agree_on_programs
 from report.numbers.trace import TraceSummary, read_trace, work_out_trace
 from report.numbers.values import Values
 from report.numbers.worked_counting import work_out_counting
@@ -93,7 +93,7 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
 
     agree_on_programs(runs)
     work_out_runs(runs, note)
-    work_out_least_times(of_kind(runs, TimingRun), content.chips, note)
+    work_out_least_times(runs, content.chips, note)
     for name, trace in traces.items():
         work_out_trace(name, trace, note)
     shown = featured(runs, PrecisionRun)
