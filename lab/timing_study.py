@@ -9,11 +9,10 @@ import argparse
 import base64
 import hashlib
 import json
-import re
 import signal
 import statistics
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
@@ -320,14 +319,14 @@ def parse(arguments: Sequence[str] | None) -> tuple[Request, Path, bool]:
         )
     parser.add_argument(
         "--processes",
-        type=between(MIN_PROCESSES, MAX_PROCESSES),
+        type=whole_number(MAX_PROCESSES, low=MIN_PROCESSES),
         default=MIN_PROCESSES,
         metavar="P",
         help="fresh processes, one after the other (default: 3)",
     )
     parser.add_argument(
         "--steps",
-        type=between(MIN_STEPS, MAX_STEPS),
+        type=whole_number(MAX_STEPS, low=MIN_STEPS),
         default=1_000,
         metavar="S",
         help="samples of each program in each process (default: 1000)",
@@ -373,18 +372,6 @@ def parse(arguments: Sequence[str] | None) -> tuple[Request, Path, bool]:
     if request.dispatch == "async" and request.platform != "cpu":
         parser.error("--dispatch async is for the CPU; other devices always return early")
     return request, path, strict
-
-
-def between(least: int, most: int) -> Callable[[str], int]:
-    """An argparse type: plain digits, from `least` to `most`."""
-    read = whole_number(most)
-
-    def checked(text: str) -> int:
-        if re.fullmatch("[0-9]+", text) and int(text[:9]) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is less than {least}")
-        return read(text)
-
-    return checked
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -1,71 +1,114 @@
-"""Timed programs against the least time that their device's documented ceilings leave them.
+"""Timed programs against the least time that the ceilings of their own device leave them.
 
-A time below it was not awaited, or not measured on that device, or the documented rate is
-wrong: it is flagged, never clipped. A device without documented ceilings flags nothing.
+Documented ceilings are taken where the chip has them, else those that a sweep probed on the same
+machine. A time below is flagged, never clipped: it was not awaited or not measured there, or the
+ceiling is too low. A device without known ceilings flags nothing.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
+from report.numbers.kinds import of_kind
+from report.numbers.placing import ceilings_of
 from report.numbers.precision import OPERAND_BYTES, POLICIES, Policy
-from report.numbers.roofline import Product, Roofline
+from report.numbers.roofline import Product
+from report.numbers.run import Run
+from report.numbers.sweep import OUTPUT_BYTES, SweepRun
 from report.numbers.timing import TimingRun
 from report.numbers.worked_roofline import rooflines_of
 from report.numbers.workings import Workings
 from report.specs import Chip, chip_of_device
-
-OUTPUT_BYTES = 4
-"""An FP32 output, whatever the operands."""
 
 
 class Believed(StrEnum):
     """A measured time against its least, in words."""
 
     ABOVE = "no shorter than the ceilings allow"
-    BELOW = "shorter than the ceilings allow, so not believed"
+    BELOW_DOCUMENTED = "shorter than the documented ceilings allow, so not believed"
+    BELOW_PROBED = "shorter than the probed ceilings allow: they are too low, or the time is wrong"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeastTime:
+    """max(F/C, A/B_w) of one product, and where both ceilings stand."""
+
+    seconds: float
+    ceilings: tuple[str, ...]
+    below: Believed
+    """What a shorter time is called."""
 
 
 def work_out_least_times(
-    runs: Mapping[str, TimingRun], chips: Mapping[str, Chip], note: Workings
+    runs: Mapping[str, Run], chips: Mapping[str, Chip], note: Workings
 ) -> None:
     """Write down each program's `least_s`, and whether its time is `believed`."""
-    for run in runs.values():
-        chip = chip_of_device(run.setting.device_kind, chips)
+    sweeps = of_kind(runs, SweepRun)
+    for run in of_kind(runs, TimingRun).values():
         for policy in POLICIES:
-            rooflines = rooflines_of(chip, policy) if chip else ()
-            _program(run, policy, rooflines, note)
+            least = documented_least(run, policy, chips) or probed_least(run, policy, sweeps)
+            _write_down(run, policy, least, note)
 
 
-def _program(
-    run: TimingRun, policy: Policy, rooflines: tuple[Roofline, ...], note: Workings
-) -> None:
-    """By the highest documented ceilings, which forbid the least."""
-    path = f"timing/{run.name}/programs/{policy}"
-    request = run.request
+def documented_least(run: TimingRun, policy: Policy, chips: Mapping[str, Chip]) -> LeastTime | None:
+    """By the highest documented ceilings, which forbid the least; None where there are none."""
+    chip = chip_of_device(run.setting.device_kind, chips)
     product = Product(
-        m=request.batch,
-        k=request.features,
-        n=request.outputs,
+        m=run.request.batch,
+        k=run.request.features,
+        n=run.request.outputs,
         x_bytes=OPERAND_BYTES[policy],
         w_bytes=OPERAND_BYTES[policy],
         y_bytes=OUTPUT_BYTES,
         operand=policy,
     )
+    rooflines = rooflines_of(chip, policy) if chip else ()
     roof = min(rooflines, key=lambda each: each.bound(product).ideal_s, default=None)
-    reason = f"no ceilings of {run.setting.device_kind} are documented for {policy.upper()}"
-    least = roof.bound(product).ideal_s if roof else None
+    if roof is None:
+        return None
+    return LeastTime(
+        seconds=roof.bound(product).ideal_s,
+        ceilings=(roof.peak.pointer, roof.bandwidth.pointer),
+        below=Believed.BELOW_DOCUMENTED,
+    )
+
+
+def probed_least(
+    run: TimingRun, policy: Policy, sweeps: Mapping[str, SweepRun]
+) -> LeastTime | None:
+    """By what a sweep saw the same machine reach; None where no sweep did."""
+    moved = run.programs[policy].stored_bytes
+    moved += OUTPUT_BYTES * run.request.batch * run.request.outputs
+    for sweep in sweeps.values():
+        if sweep.machine != run.setting.machine:
+            continue
+        ceilings = ceilings_of(sweep)
+        matrix, (slope, kind) = ceilings.matrix.get(policy), ceilings.slope(moved)
+        if matrix and slope:
+            base, part = f"study#/sweep/{sweep.name}", "memory" if kind == "memory" else "cached"
+            return LeastTime(
+                seconds=max(run.request.operations / matrix.per_s, moved / slope.per_s),
+                ceilings=(f"{base}/{policy}/matrix_per_s", f"{base}/{part}_bytes_per_s"),
+                below=Believed.BELOW_PROBED,
+            )
+    return None
+
+
+def _write_down(run: TimingRun, policy: Policy, least: LeastTime | None, note: Workings) -> None:
+    path = f"timing/{run.name}/programs/{policy}"
+    reason = f"no ceilings of this {run.setting.device_kind} are known for {policy.upper()}"
     bound = note.derive(
         f"{path}/least_s",
-        least,
+        least.seconds if least else None,
         r"\max(2mkn / C,\; A_{\min} / B_w)",
-        *((roof.peak.pointer, roof.bandwidth.pointer) if roof else ()),
+        *(least.ceilings if least else ()),
         unit="s",
-        reason="" if roof else reason,
+        reason="" if least else reason,
     )
-    median = run.median_s(f"{policy}-first")
     told = None
-    if least is not None:
-        told = (Believed.BELOW if median < least else Believed.ABOVE).value
+    if least:
+        below = run.median_s(f"{policy}-first") < least.seconds
+        told = (least.below if below else Believed.ABOVE).value
     note.derive(
         f"{path}/believed",
         told,
@@ -73,5 +116,5 @@ def _program(
         f"study#/{path}/median_s",
         bound,
         kind="measured",
-        reason="" if roof else reason,
+        reason="" if least else reason,
     )

@@ -20,7 +20,7 @@ from report.numbers.precision import PrecisionRun
 from report.numbers.profile import Profile
 from report.numbers.run import Run
 from report.numbers.stated import state_chips, state_formats, state_models
-from report.numbers.timing import TimingRun, agree_on_programs
+from report.numbers.timing import agree_on_programs
 from report.numbers.trace import read_trace
 from report.numbers.values import Values
 from report.numbers.worked_counting import work_out_counting
@@ -96,7 +96,7 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
 
     agree_on_programs(runs)
     work_out_runs(runs, note)
-    work_out_least_times(of_kind(runs, TimingRun), content.chips, note)
+    work_out_least_times(runs, content.chips, note)
     for trace in traces.values():
         work_out_trace(trace, note)
     shown = featured(runs, PrecisionRun)

@@ -92,12 +92,12 @@ def samples_of(run: TimingRun, *series: str) -> list[str]:
 
 def _median(run: TimingRun, series: str, path: str, note: Workings) -> str:
     """The median process with its interval; returns the pointer of the median."""
-    interval, samples = run.interval_s(series), samples_of(run, series)
+    interval = run.interval_s(series)
     made = note.derive(
         f"{path}/median_s",
         run.median_s(series),
         r"\mathrm{median}_p \, \mathrm{median}_i \, t_{pi}",
-        *samples,
+        *samples_of(run, series),
         unit="s",
         kind="measured",
     )
@@ -106,7 +106,7 @@ def _median(run: TimingRun, series: str, path: str, note: Workings) -> str:
             f"{path}/{end}_s",
             getattr(interval, end),
             r"\text{bootstrap over processes, 95 \%}",
-            *samples,
+            made,
             unit="s",
             kind="measured",
         )

@@ -44,7 +44,7 @@ def _program(run: TimingRun, policy: Policy, values: Mapping[str, Value]) -> tup
         Cell(
             text=policy.upper(),
             href=f"records/{run.name}.html#text-{policy}",
-            note=f"HLO `{program.hlo.sha256[:12]}`",
+            note=f"HLO `{program.hlo.sha256[:8]}`",
         ),
         Cell(
             text=claim(run.median_s(name), resolution),

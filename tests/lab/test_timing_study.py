@@ -176,10 +176,10 @@ def test_twins_and_processes_must_have_compiled_the_same_text(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--processes", "2"], "'2' is less than 3"),
-        (["--processes", "13"], "from 1 to 12"),
-        (["--steps", "9"], "'9' is less than 10"),
-        (["--steps", "5001"], "from 1 to 5000"),
+        (["--processes", "2"], "'2' is not a whole number from 3 to 12"),
+        (["--processes", "13"], "from 3 to 12"),
+        (["--steps", "9"], "'9' is not a whole number from 10 to 5000"),
+        (["--steps", "5001"], "from 10 to 5000"),
         (["--steps", "1_000"], "is not a whole number"),
         (["--dispatch", "lazy"], "invalid choice"),
         (["--dispatch", "async", "--platform", "tpu"], "for the CPU"),

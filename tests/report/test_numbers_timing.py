@@ -14,9 +14,12 @@ from report.evidence import Evidence
 from report.figures import strips, verdicts
 from report.numbers.distinction import Verdict
 from report.numbers.least_time import work_out_least_times
+from report.numbers.placing import Ceilings, ceilings_of
 from report.numbers.precision import PrecisionRun
+from report.numbers.run import Run
 from report.numbers.steadiness import Steadiness, Trend
 from report.numbers.study import work_out
+from report.numbers.sweep import SweepRun
 from report.numbers.timing import CLOCK, EMPTY, SERIES, Series, TimingRun, read_timing
 from report.numbers.worked_timing import UNDER_FLOORS, claim, work_out_timing
 from report.numbers.workings import Workings
@@ -300,15 +303,13 @@ def test_the_strips_have_a_step_for_every_stretch_and_their_numbers_in_words():
     assert len(re.findall(r"A/A band", figure.alt_text)) == len(policies)
 
 
-def believed(run: TimingRun, policy: str) -> tuple[object, object, str]:
+def believed(run: TimingRun, policy: str, *beside: Run) -> tuple[object, object, str]:
+    """The least time of a program, what is said of its time, and the reason for neither."""
     note = Workings()
     work_out_timing(run, note)
-    work_out_least_times({run.name: run}, content().chips, note)
-    found = (
-        note.values[f"study#/timing/{RUN}/programs/{policy}/{key}"]
-        for key in ("least_s", "believed")
-    )
-    least, word = found
+    work_out_least_times({each.name: each for each in (run, *beside)}, content().chips, note)
+    base = f"study#/timing/{RUN}/programs/{policy}"
+    least, word = note.values[f"{base}/least_s"], note.values[f"{base}/believed"]
     return least.number, word.number, word.reason
 
 
@@ -319,16 +320,41 @@ def test_a_time_under_the_least_time_of_its_chip_is_flagged():
     # 49,152 bytes through 819 GB/s or 800 GiB/s, whichever is documented higher.
     least, word, _ = believed(run, "bf16")
     assert least == pytest.approx(49_152 / (800 * 2**30))
-    assert word == "shorter than the ceilings allow, so not believed"
+    assert word == "shorter than the documented ceilings allow, so not believed"
     assert believed(run, "int8")[1] == "no shorter than the ceilings allow"
-    assert believed(run, "fp32") == (
-        None,
-        None,
-        "no ceilings of TPU v5 lite are documented for FP32",
+    reason = "no ceilings of this TPU v5 lite are known for FP32"
+    assert believed(run, "fp32") == (None, None, reason)
+
+
+def test_a_cpu_is_held_against_its_own_probe_and_no_chip():
+    sweep = study().featured(SweepRun)
+    assert sweep is not None
+    here = replace(
+        recorded().setting,
+        **{key: getattr(sweep.machine, key) for key in ("platform", "device_kind", "cpu_model")},
     )
+    elsewhere = replace(here, cpu_model="another processor")
+    ceilings = ceilings_of(sweep)
+
+    for policy in ("fp32", "bf16", "int8"):
+        assert believed(made_up(), policy)[:2] == (None, None)
+        assert believed(replace(made_up(), setting=elsewhere), policy, sweep)[:2] == (None, None)
+        slow, fast = (
+            replace(made_up(fp32=us, bf16=us, int8=us), setting=here) for us in (9e5, 1e-3)
+        )
+        least, word, _ = believed(slow, policy, sweep)
+        assert least == pytest.approx(
+            max(
+                slow.request.operations / ceilings.matrix[policy].per_s,
+                (slow.programs[policy].stored_bytes + 16_384) / slope_of(ceilings),
+            )
+        )
+        assert word == "no shorter than the ceilings allow"
+        assert "the time is wrong" in str(believed(fast, policy, sweep)[1])
 
 
-def test_a_cpu_is_held_against_no_chips_ceiling():
-    assert {believed(made_up(), policy)[:2] for policy in ("fp32", "bf16", "int8")} == {
-        (None, None)
-    }
+def slope_of(ceilings: Ceilings) -> float:
+    """Bytes a second of a working set as small as the lesson's product."""
+    slope, _ = ceilings.slope(81_920)
+    assert slope is not None
+    return slope.per_s

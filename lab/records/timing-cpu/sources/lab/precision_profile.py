@@ -1,11 +1,13 @@
 """The precision lab: one matrix product in three number formats, each against FP64.
 
 Y = X·W with FP32, BF16 and INT8 operands, on balanced inputs and on inputs with one
-outlier feature. It measures on one device, and only on the platform asked for.
+outlier feature. It measures on one device, and only on the platform asked for. In a
+distributed run each process does so, in a folder of its own, and process 0 gathers.
 """
 
 import argparse
 import hashlib
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.kit import backend, environment, quantizers, trace
+from lab.kit import backend, cluster, environment, quantizers, trace
 from lab.kit.accuracy import compare, reference_product
 from lab.kit.faults import CompileRefused, LabFault
 from lab.kit.redaction import Redactor
-from lab.kit.run_folder import RunFolder
+from lab.kit.run_folder import MANIFEST, RunFolder
 from lab.kit.timing import WARM_UP_CALLS, sample
 
 if TYPE_CHECKING:
@@ -39,8 +41,14 @@ KEPT_OUTPUT_BYTES = 2**20
 """Outputs up to this size are kept, so that a reader can work out the errors again."""
 
 EXAMPLE = """\
-example:
+examples:
   python -m lab.precision_profile --platform cpu --run-dir runs/precision-cpu --trace
+
+  one run over two processes, here on one machine; each is started by a command of its own:
+  python -m lab.precision_profile --distributed --coordinator 127.0.0.1:8476 \\
+    --processes 2 --process 0 --run-dir runs/both
+  python -m lab.precision_profile --distributed --coordinator 127.0.0.1:8476 \\
+    --processes 2 --process 1 --run-dir runs/both
 """
 
 
@@ -112,7 +120,8 @@ class Program:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the lab from a command line and return its exit code."""
-    request, path = parse(arguments)
+    request, path, place = parse(arguments)
+    member = cluster.Member(place) if place else None
     try:
         folder = RunFolder.create(path, Redactor.of_this_machine())
     except LabFault as fault:
@@ -120,23 +129,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return fault.exit_code
     print(f"{LAB}: writing {path}", file=sys.stderr)
     try:
-        results = profile(request, folder)
+        print_results(profile(request, folder, member))
+        code = 0
     except BaseException as problem:  # every end leaves a folder that says how it came about
-        return folder.fail(problem)
-    print_results(results)
-    return 0
+        code = folder.fail(problem)
+    if member:
+        member.leave(code)
+    return code
 
 
-def profile(request: Request, folder: RunFolder) -> Mapping[str, Any]:
+def profile(
+    request: Request, folder: RunFolder, member: cluster.Member | None = None
+) -> Mapping[str, Any]:
     """Make the whole run in `folder` and return its results by id."""
     flags, load_before = environment.flags(), environment.load_average()
-    options = asdict(request) | {"warm_up_calls": WARM_UP_CALLS, "precision": PRECISION}
+    options = asdict(request) | {
+        "warm_up_calls": WARM_UP_CALLS,
+        "precision": PRECISION,
+        "processes": member.place.processes if member else 1,
+    }
     del options["seed"]
     folder.write_json(
         "config.json",
         {"schema": "assay/config/1", "lab": LAB, "options": options, "seed": request.seed},
     )
     folder.copy_sources(Path(__file__))
+    if member:
+        with folder.stage(f"meet {member.place.processes} processes"):
+            member.call_the_roll(hashlib.sha256(repr(request).encode()).hexdigest())
+            member.join(request.platform)
     with folder.stage(f"start {request.platform}"):
         device = backend.start(request.platform)
     with folder.stage("make inputs and their FP64 reference"):
@@ -167,6 +188,10 @@ def profile(request: Request, folder: RunFolder) -> Mapping[str, Any]:
         with folder.stage("capture a trace"):
             steps = [trace.Step(inner=name, call=each.finish) for name, each in programs.items()]
             trace.capture(folder, steps, platform=request.platform)
+    together = None
+    if member:
+        with folder.stage("gather from the other processes"):
+            together = gather(member, device, results)
     with folder.stage("write the report"):
         folder.write_json(
             "report.json",
@@ -182,6 +207,7 @@ def profile(request: Request, folder: RunFolder) -> Mapping[str, Any]:
                 },
                 "results": results,
                 "timing_floor_s": floor,
+                "cluster": together,
                 "trace": {"steps": len(results), "summary": "trace/summary.json"}
                 if request.trace
                 else None,
@@ -197,7 +223,30 @@ def profile(request: Request, folder: RunFolder) -> Mapping[str, Any]:
         described = folder.redactor.mapping(described, "environment.json")
         folder.write_json("environment.json", described | {"redacted": folder.redactor.done})
         folder.seal()
+    if member and member.place.index != 0:
+        with folder.stage("tell process 0 what was written"):
+            sealed = hashlib.sha256((folder.path / MANIFEST).read_bytes()).hexdigest()
+            member.tell("sealed", member.describe(device) | {"manifest_sha256": sealed})
     return results
+
+
+def gather(
+    member: cluster.Member, device: "jax.Device", results: Mapping[str, Any]
+) -> dict[str, Any]:
+    """This process among the others, whether all outputs agree, and in process 0 who they are."""
+    digests = {name: result["output"]["values_sha256"] for name, result in results.items()}
+    found = member.exchange_digests(digests)
+    here = member.describe(device)
+    agree = {name: len({each[name] for each in found}) == 1 for name in digests}
+    together = here | {"outputs_agree": agree, "gathered": None}
+    if member.place.index != 0:
+        return together | {"gathered_reason": "process 0 gathers"}
+    own = here | {
+        "manifest_sha256": None,
+        "manifest_sha256_reason": "of this very folder: its manifest lists this file",
+    }
+    everyone = zip((own, *member.hear("sealed")), found, strict=True)
+    return together | {"gathered": [facts | {"outputs": outputs} for facts, outputs in everyone]}
 
 
 def make_inputs(request: Request) -> dict[str, Inputs]:
@@ -348,6 +397,7 @@ def measure(
             "file": kept,
             "file_reason": None if kept else f"not kept: over {KEPT_OUTPUT_BYTES:,} bytes",
             "sha256": folder.write_array(kept, output) if kept else None,
+            "values_sha256": hashlib.sha256(output.tobytes()).hexdigest(),
             "shape": list(output.shape),
             "dtype": str(output.dtype),
         },
@@ -368,10 +418,14 @@ def scope(device: "jax.Device") -> dict[str, object]:
     """How far the numbers reach."""
     import jax
 
-    if device.platform == "cpu":
+    devices, processes = jax.device_count(), jax.process_count()
+    share = f"One device of {devices}" + (f" over {processes} processes" if processes > 1 else "")
+    if device.platform != "cpu":
+        statement = f"Measured on {device.device_kind}. {share}."
+    elif processes == 1:
         statement = "CPU arithmetic reference. Not a TPU result."
     else:
-        statement = f"Measured on {device.device_kind}. One device of {jax.device_count()}."
+        statement = f"CPU arithmetic reference. Not a TPU result. {share}."
     return {"platform": device.platform, "statement": statement, "single_device": True}
 
 
@@ -385,8 +439,11 @@ def print_results(results: Mapping[str, Any]) -> None:
         print(f"{name:<14}{shown:>20}{result['stored_bytes']['total']:>14,}{median_us:>9.1f} us")
 
 
-def parse(arguments: Sequence[str] | None) -> tuple[Request, Path]:
-    """Read the command line; a request that cannot be run exits with code 2."""
+def parse(arguments: Sequence[str] | None) -> tuple[Request, Path, cluster.Place | None]:
+    """Read the command line; a request that cannot be run exits with code 2.
+
+    The place is None unless the run is distributed.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m lab.precision_profile",
         description="Measure one matrix product in FP32, BF16 and INT8 against FP64.",
@@ -420,24 +477,84 @@ def parse(arguments: Sequence[str] | None) -> tuple[Request, Path]:
         "--steps", type=steps, default=10, metavar="S", help="timed calls each (default: 10)"
     )
     parser.add_argument("--trace", action="store_true", help="also capture a profiler trace")
+    add_cluster_options(parser)
     options = vars(parser.parse_args(arguments))
     path = options.pop("run_dir") or Path("runs", f"precision-{options['platform']}")
+    place = place_of(options, parser)
+    if place:
+        path /= f"process-{place.index}"
     request = Request(**options)
     product = request.batch * request.features * request.outputs
     if product > MAX_PRODUCT:
         parser.error(
             f"batch x features x outputs is {product:,}; this lab takes at most {MAX_PRODUCT:,}"
         )
-    return request, path
+    return request, path, place
 
 
-def whole_number(maximum: int) -> Callable[[str], int]:
-    """An argparse type: plain digits, from 1 to `maximum`."""
+def add_cluster_options(parser: argparse.ArgumentParser) -> None:
+    """The options of a distributed run, which is started once for each process."""
+    group = parser.add_argument_group("one run over several processes")
+    group.add_argument(
+        "--distributed", action="store_true", help="this is one of several processes"
+    )
+    group.add_argument(
+        "--coordinator",
+        type=address,
+        metavar="HOST:PORT",
+        help="where all others reach process 0: a host, and a port free on it",
+    )
+    processes, index = whole_number(cluster.MAX_PROCESSES), whole_number(10_000, low=0)
+    group.add_argument("--processes", type=processes, metavar="N", help="how many there are")
+    group.add_argument("--process", type=index, metavar="I", help="which this is, from 0")
+    group.add_argument(
+        "--timeout",
+        type=whole_number(86_400),
+        default=300,
+        metavar="S",
+        help="seconds to wait for the others before naming who is missing (default: 300)",
+    )
+
+
+def place_of(options: dict[str, Any], parser: argparse.ArgumentParser) -> cluster.Place | None:
+    """Take the options of a distributed run out of `options`; all of them, or none, are given."""
+    distributed, timeout_s = options.pop("distributed"), options.pop("timeout")
+    given = {name: options.pop(name) for name in ("coordinator", "processes", "process")}
+    missing = [f"--{name}" for name, value in given.items() if value is None]
+    if not distributed:
+        if len(missing) < len(given):
+            parser.error("--coordinator, --processes and --process belong to --distributed")
+        return None
+    if missing:
+        parser.error(f"--distributed needs {', '.join(missing)} too")
+    if given["processes"] < 2 or given["process"] >= given["processes"]:
+        parser.error("--processes counts two or more, and --process runs from 0 to one less")
+    return cluster.Place(
+        coordinator=given["coordinator"],
+        processes=given["processes"],
+        index=given["process"],
+        timeout_s=timeout_s,
+    )
+
+
+def address(text: str) -> str:
+    """An argparse type: a host and a port."""
+    host, colon, port = text.rpartition(":")
+    named = bool(re.fullmatch(r"[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]", host))
+    numbered = port.isascii() and port.isdecimal() and len(port) <= 5
+    if not (colon and named and numbered and 1 <= int(port) <= 65_535):
+        raise argparse.ArgumentTypeError(f"{text!r:.80} is not HOST:PORT, such as 10.0.0.2:8476")
+    return text
+
+
+def whole_number(maximum: int, *, low: int = 1) -> Callable[[str], int]:
+    """An argparse type: plain digits, from `low` to `maximum`."""
 
     def read(text: str) -> int:
         digits = text.isascii() and text.isdecimal() and len(text) <= 9
-        if not digits or not 1 <= int(text) <= maximum:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {maximum}")
+        if not digits or not low <= int(text) <= maximum:
+            told = f"{text!r} is not a whole number from {low} to {maximum}"
+            raise argparse.ArgumentTypeError(told)
         return int(text)
 
     return read
