@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from report.archive.profiles import Capture
     from report.cache import Cache, NullCache
     from report.evidence import Evidence
+    from report.numbers.profile_compare import ProfileComparison
     from report.voice import Voice
 
 ROOT = os.path.dirname(os.path.realpath(__file__))
@@ -26,6 +28,8 @@ ROOT = os.path.dirname(os.path.realpath(__file__))
 
 def build(options: Namespace, voice: Voice) -> int:
     """Build the site from recorded runs and written content."""
+    import gc
+
     from report.cache import Cache
     from report.command_line import CACHE
     from report.folder import publish
@@ -36,6 +40,7 @@ def build(options: Namespace, voice: Voice) -> int:
     if is_current(options.out, inputs):
         voice.unchanged(options.out)
         return 0
+    gc.set_threshold(100_000)  # nearly all that a build makes lives until its end
     with voice:
         site, evidence = render(options, Cache(CACHE), voice)
         voice.stage("Publishing")
@@ -70,7 +75,7 @@ def render(
 
     voice.stage("Verifying records")
     recorded = records.load_all(options.records)
-    evidence = verify_all(recorded, LAB, allow_stale=options.allow_stale)
+    evidence = verify_all(recorded, LAB, options.allow_stale, options.content / "lab")
     voice.historic(evidence)
 
     voice.stage("Reading content")
@@ -163,7 +168,8 @@ def record(options: Namespace, voice: Voice) -> int:
         told = f"{options.remove} was removed."
     elif options.run and options.name:
         kept = {"replace": options.replace, "allow_stale": options.allow_stale}
-        evidence = records.add(options.run, options.name, shelf, LAB, **kept)
+        own = options.content / "lab"
+        evidence = records.add(options.run, options.name, shelf, LAB, **kept, own=own)
         told = f"{shelf / options.name}: kept, {evidence.level}."
     else:
         usage("record takes RUN_DIR --as NAME, or --rename OLD NEW, or --remove NAME.")
@@ -195,7 +201,8 @@ def release(options: Namespace, voice: Voice) -> int:
         recorded = {record.name: record for record in records.load_all(options.records)}
         content = load_content(options.content, CONTENT)
         edition = releases.choose(content, options.report, recorded)
-        evidence = verify_all([recorded[name] for name in edition.records], LAB)
+        chosen = [recorded[name] for name in edition.records]
+        evidence = verify_all(chosen, LAB, own=options.content / "lab")
 
         voice.stage("Drawing figures")
         study = work_out(evidence, edition.content)
@@ -232,12 +239,12 @@ def sign(options: Namespace, voice: Voice) -> int:
 def verify(options: Namespace, _: Voice) -> int:
     """Check a release, folder or zip: files, signers, numbers. Exit codes 0, 10, 11, 12."""
     from report.archive import unzip
-    from report.archive.status import knowledge
+    from report.archive.status import with_list
     from report.archive.verify import answer
     from report.command_line import usage
 
-    known = knowledge(options.status) if options.status else None
-    return answer(options, usage, unzip.find, known)
+    more = with_list(options.status) if options.status else None
+    return answer(options, usage, unzip.find, more)
 
 
 def rebuild(options: Namespace, voice: Voice) -> int:
@@ -265,12 +272,82 @@ def status(options: Namespace, voice: Voice) -> int:
 
 def compare(options: Namespace, voice: Voice) -> int:
     """Set two records or releases side by side; credit one factor only if one alone differs."""
-    from report.archive import compare as comparing
+    from report.archive.compare import find
+    from report.numbers.comparing import compare as set_beside
 
-    one, two = (comparing.find(name, options.records) for name in (options.one, options.two))
-    comparison = comparing.compare(one, two, options.factor or "")
+    one, two = (find(name, options.records) for name in (options.one, options.two))
+    comparison = set_beside(one, two, options.factor or "")
     voice.result(comparison.told(), **comparison.facts())
     return comparison.exit_code
+
+
+def trace(options: Namespace, voice: Voice) -> int:
+    """Qualify a profile and read it, with no server: in words, as JSON or CSV, as a page."""
+    from report.archive import profiles
+    from report.command_line import write
+    from report.numbers.profile_compare import compare as compare_profiles
+    from report.pages.exhibits import to_csv
+    from report.tables import profile as answer
+
+    profiles.check_factor(options.factor or "")
+    with voice:
+        voice.stage("Reading the profile")
+        found = profiles.read(options.path, voice.stage)
+        comparison = None
+        if options.against:
+            voice.stage("Reading the other profile")
+            other = profiles.read(options.against, voice.stage)
+            comparison = compare_profiles(
+                found.profile,
+                other.profile,
+                names=(found.label, other.label),
+                factor=options.factor or "",
+                also=profiles.recorded_differences(found, other, options.factor or ""),
+            )
+        if options.csv:
+            write(options.csv, to_csv(list(answer.rows(found.profile))))
+        if options.out:
+            publish_profile(found, comparison, options.out, voice)
+    before, after = answer.words(found.profile, comparison)
+    if options.out:
+        after.append(f"The page: {options.out / 'index.html'}")
+    facts = answer.facts(found.profile, comparison)
+    voice.reading(before, list(answer.tables(found.profile)), after, **facts)
+    return comparison.exit_code if comparison else 0
+
+
+def publish_profile(
+    found: Capture, comparison: ProfileComparison | None, out: Path, voice: Voice
+) -> None:
+    """The page of one profile as a folder of its own, in one step, like a site."""
+    from hashlib import sha256
+
+    from report.cache import Cache
+    from report.command_line import CACHE, CONTENT, TEMPLATES
+    from report.content import load_content
+    from report.figures.gallery import draw_timeline
+    from report.figures.runtime import RUNTIME, runtime
+    from report.folder import publish
+    from report.numbers.study import work_out
+    from report.pages.lone_profile import render_profile
+
+    cache = Cache(CACHE)
+    voice.stage("Drawing the timeline")
+    figure = draw_timeline(found.profile, cache)
+    content = load_content(CONTENT)
+
+    voice.stage("Setting the page")
+    files = render_profile(
+        *(found.profile, found.label, found.summary, figure, comparison),
+        content=content,
+        study=work_out({}, content),
+        templates=TEMPLATES,
+        cache=cache,
+    )
+    files[RUNTIME] = runtime(cache)
+
+    voice.stage("Publishing")
+    publish(files, out, sha256(found.summary).hexdigest())
 
 
 def new(options: Namespace, voice: Voice) -> int:
@@ -379,7 +456,7 @@ def main() -> int:
 
 COMMANDS = (
     *(build, check, figure, run, record, replay, preflight, fits),
-    *(new, release, sign, verify, rebuild, compare, status),
+    *(trace, compare, new, release, sign, verify, rebuild, status),
 )
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ from report.tables import set_tables
 PARTS = ("build.py", "report", "lab", "content", "templates", "base.lock", "all.lock", "tpu.lock")
 LIBRARIES = ("altair", "jinja2", "markdown_it", "yaml", "pygments", "rich", "vl_convert", "jax")
 BARE = "python -c pass"
+UNUSUAL = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
+"""Settings that would measure something else than a reader's machine does."""
 FIGURES = ("figures, drawn anew", "figures, from the cache")
 
 T = TypeVar("T")
@@ -71,10 +73,17 @@ def copy_project(to: Path) -> Path:
 def time_commands(house: Path, samples: Samples, number: int) -> None:
     """Whole commands, each a process of its own."""
 
+    ordinary = {name: text for name, text in os.environ.items() if name not in UNUSUAL}
+
     def measure(name: str, *command: str) -> None:
         begin = time.perf_counter()
         done = subprocess.run(
-            [sys.executable, *command], cwd=house, capture_output=True, text=True, check=False
+            [sys.executable, *command],
+            cwd=house,
+            env=ordinary,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             sys.exit(f"{name} could not be measured:\n{done.stderr}")
@@ -85,6 +94,7 @@ def time_commands(house: Path, samples: Samples, number: int) -> None:
         for leftover in ("site", ".cache"):
             shutil.rmtree(house / leftover, ignore_errors=True)
         measure(f"cold build, --jobs {jobs}", "build.py", "--jobs", str(jobs))
+    measure("nothing changed, all read again", "build.py")
     measure("nothing changed", "build.py")
     lesson = min((house / "content" / "lessons").glob("*.md"))
     text = lesson.read_text(encoding="utf-8")

@@ -23,6 +23,24 @@ LABS = {
     "precision_profile": {
         name: f"--{name}" for name in ("platform", "batch", "features", "outputs", "steps", "trace")
     },
+    "representations": {
+        name: f"--{name}" for name in ("platform", "batch", "features", "outputs", "policies")
+    },
+    "batch_sweep": {
+        **{name: f"--{name}" for name in ("platform", "batches", "features", "outputs")},
+        **{"arrays_kib": "--arrays-kib", "squares": "--squares"},
+        **{name: f"--{name}" for name in ("rounds", "samples")},
+    },
+    "timing_study": {
+        **{
+            name: f"--{name}"
+            for name in ("platform", "batch", "features", "outputs", "processes", "steps")
+        },
+        "dispatch": "--dispatch",
+        "order_seed": "--order-seed",
+        "accuracy": "--accuracy",
+        "limit_s": "--limit",
+    },
     "preflight": {
         "targets": "--targets",
         "program": "--program",
@@ -58,6 +76,7 @@ EXAMPLES = {
     "replay": "precision-v5e",
     "preflight": "my_module:step --targets v5e,v6e,tpu7x --schedule",
     "fits": "my_module:step --targets v5e:4x4 --max batch",
+    "trace": "runs/v5e --out my-profile",
     "new": "report mine --record precision-mine --content mine",
     "release": "mine --content mine",
     "sign": "releases/mine-1 --key ~/.ssh/id_ed25519 --principal you@example.org",
@@ -193,6 +212,21 @@ def _add_options(command: str, add: Callable[..., object]) -> None:
             add("--json", action="store_true", help="say the result as JSON")
         case "preflight" | "fits":
             _add_compiling(command, add)
+        case "trace":
+            what = (
+                "a run folder, an XProf tree at any level, an xplane.pb, a trace or Perfetto JSON"
+            )
+            add("path", type=_place, metavar="PATH", help=what)
+            add("--json", action="store_true", help="say the answer as JSON")
+            add("--csv", type=_place, metavar="FILE", help="write its rows as CSV")
+            add(
+                "--out",
+                type=_place,
+                metavar="DIR",
+                help="a folder with its page, to open from disk",
+            )
+            add("--against", type=_place, metavar="PATH", help="another profile, step by step")
+            add("--factor", metavar="NAME", help="the one thing that was changed on purpose")
         case _:
             _add_release_options(command, add)
 

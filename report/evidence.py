@@ -61,11 +61,12 @@ def verify_manifest(record: Record, lab: Path | None = None) -> Evidence:
 
 
 def verify_all(
-    records: Iterable[Record], lab: Path, allow_stale: bool = False
+    records: Iterable[Record], lab: Path, allow_stale: bool = False, own: Path | None = None
 ) -> dict[str, Evidence]:
     """Every record as evidence, by name, or one `EvidenceMismatch` with the faults of all.
 
-    With `allow_stale`, a record that an earlier lab made comes out as historic.
+    With `allow_stale`, a record that an earlier lab made comes out as historic. A source that
+    `lab` does not have is looked for in `own`, the reader's own lab.
     """
     evidence: dict[str, Evidence] = {}
     failed: list[Fault] = []
@@ -79,7 +80,7 @@ def verify_all(
             to_run.append(_run_again(record, lab))
             continue
         altered += file_faults(record)
-        changes = tuple(source_changes(record, lab))
+        changes = tuple(source_changes(record, lab, own))
         if changes and not allow_stale:
             stale += [_stale_fault(record, change, lab) for change in changes]
             to_measure.append(_run_again(record, lab))
@@ -146,13 +147,15 @@ def file_faults(record: Record) -> list[Fault]:
     return faults
 
 
-def source_changes(record: Record, lab: Path) -> Iterator[SourceChange]:
-    """Sources recorded for `record` that differ from `lab` today."""
+def source_changes(record: Record, lab: Path, own: Path | None = None) -> Iterator[SourceChange]:
+    """Sources recorded for `record` that differ from `lab`, or from one's `own`, today."""
     for path, recorded in record.manifest.items():
         if not path.startswith(_SOURCES):
             continue
         name = path.removeprefix(_SOURCES)
         today = lab / name
+        if own and not today.exists():
+            today = own / name
         if today.is_symlink() or not today.is_file():
             yield SourceChange(path=name, recorded=recorded, found=None)
             continue

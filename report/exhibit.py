@@ -38,6 +38,9 @@ class Cell:
     """A link for the cell, absolute https or relative to the site root."""
     note: str = ""
     """Smaller second line: the other source's value, a reason, a date."""
+    pointer: str = ""
+    """Where the printed value stands, and `format` how it prints: then a verifier can redo it."""
+    format: str = ""
     bits: tuple[int, ...] = ()
     """Field widths of a number format (sign, exponent, fraction or integer), drawn as bits."""
 

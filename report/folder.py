@@ -25,7 +25,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from report.errors import ContentFault, Fault, UsageFault, raise_if_any
-from report.marker import MARKER, SCHEMA, digest_of, is_current, marker, walk
+from report.marker import MARKER, SCHEMA, bytes_of, is_current, marker, walk
 
 PLAN = f"{MARKER}.part"
 """The paths a build is going to write, with no digests yet; gone once the marker stands."""
@@ -111,7 +111,7 @@ def _write(files: Mapping[str, bytes | Path], new: Path, current: Path, inputs: 
         value = files[path]
         content = value if isinstance(value, bytes) else value.read_bytes()
         digests[path] = sha256(content).hexdigest()
-        if not _link(current / path, new / path, digests[path]):
+        if not _link(current / path, new / path, content):
             _write_file(new / path, content)
     _write_file(new / MARKER, marker(inputs, digests), flush=True)
     (new / PLAN).unlink()
@@ -253,9 +253,9 @@ def _folders_above(path: str) -> Iterator[str]:
     return ("/".join(parts[:end]) for end in range(1, len(parts)))
 
 
-def _link(current: Path, new: Path, digest: str) -> bool:
+def _link(current: Path, new: Path, wanted: bytes) -> bool:
     """Share the current site's file when its bytes are the wanted ones; false when not."""
-    if digest_of(current) != digest:
+    if bytes_of(current) != wanted:
         return False
     try:
         new.hardlink_to(current)

@@ -1,7 +1,7 @@
 """What a build depends on, as one digest: files by path and content, and library versions.
 
-An unchanged build asks this before anything else, so it takes what Python has at hand and
-imports none of the libraries whose versions it tells.
+A build asks this before anything else, unless a glance tells that nothing changed. So it takes
+what Python has at hand and imports none of the libraries whose versions it tells.
 """
 
 import os
@@ -10,15 +10,25 @@ import sys
 PARTS = ("build.py", "report", "templates", "lab", "content", "base.lock", "all.lock", "tpu.lock")
 """What a site is made from; the records are in the lab, unless content of one's own has them."""
 
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_VERSIONS: list[str] = []
+_KNOWN: dict[tuple[str, str, bool], str] = {}
+
 
 def fingerprint(root: str, content: str, allow_stale: bool = False) -> str:
-    """SHA-256, in hexadecimal, of everything that a build of `content` in project `root` reads."""
-    return _digest(f"{versions(root)} {allow_stale}", places(root, content))
+    """SHA-256, in hexadecimal, of everything that a build of `content` in project `root` reads.
+
+    Worked out once in a process: what changes after that is for the next build to find.
+    """
+    asked = (root, content, allow_stale)
+    if asked not in _KNOWN:
+        _KNOWN[asked] = _digest(f"{versions(root)} {allow_stale}", places(root, content))
+    return _KNOWN[asked]
 
 
-def machinery(root: str, templates: str) -> str:
-    """SHA-256 of what makes a site: code, templates and library versions, without any content."""
-    return _digest(str(versions(root)), [("report", f"{root}/report"), ("templates", templates)])
+def machinery(templates: str) -> str:
+    """SHA-256 of what makes a site: this code, templates and library versions; no content."""
+    return _digest(str(_installed()), [("report", f"{ROOT}/report"), ("templates", templates)])
 
 
 def places(root: str, content: str) -> list[tuple[str, str]]:
@@ -32,6 +42,24 @@ def places(root: str, content: str) -> list[tuple[str, str]]:
 def hidden(name: str) -> bool:
     """Whether a file or folder is no input: hidden ones, and what Python keeps."""
     return name.startswith(".") or name == "__pycache__"
+
+
+def version(name: str) -> str:
+    """The version of a library, from the folder name of its metadata where it is locked."""
+    wanted = name.replace("-", "_").lower()
+    for each in _installed()[1:]:
+        found, _, number = each.removesuffix(".dist-info").partition("-")
+        if found.lower() == wanted:
+            return number
+    from importlib import metadata  # noqa: PLC0415  as slow to import as ten of these folders
+
+    return metadata.version(name)
+
+
+def _installed() -> list[str]:
+    if not _VERSIONS:
+        _VERSIONS.extend(versions(ROOT))
+    return _VERSIONS
 
 
 def _digest(begin: str, found: list[tuple[str, str]]) -> str:

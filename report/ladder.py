@@ -5,6 +5,7 @@ the arithmetic, so a statement stands on the rung its evidence reaches and on no
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -79,6 +80,13 @@ _DENIED = re.compile(
     r"\b(?:no|not(?! (?:only|just|merely)\b)|nor|never|neither|none|nothing|without|cannot)\b", re.I
 )
 
+_BACK = re.compile(
+    r"\s*(?:(?:and|so|then|there|here) )?"
+    r"(?:it|they|this|that|these|those|the (?:results?|figures?|numbers?))\b",
+    re.IGNORECASE,
+)
+"""A beginning that refers to the sentence before."""
+
 FORMS = "native FORMAT on TARGET, no native FORMAT on TARGET, or no matrix instruction on TARGET"
 
 
@@ -119,6 +127,26 @@ def read_statement(words: str) -> Statement:
         format=(form["format"] or "").lower(),
         target=form["target"].lower().replace(":", "-"),
     )
+
+
+def as_read(text: str) -> str:
+    """`text` as a reader sees it: one form a letter, and nothing without a width."""
+    unseen = {"\u034f", *map(chr, range(0xFE00, 0xFE10))}
+    return "".join(
+        sign
+        for sign in unicodedata.normalize("NFKC", text)
+        if sign not in unseen and unicodedata.category(sign) != "Cf"
+    )
+
+
+def leads_on(sentence: str, following: str) -> str:
+    """The word by which `sentence` calls what the `following` one tells of a measurement.
+
+    It does when it begins with that word, as a heading would, or when the next refers back to it.
+    """
+    word = calls_it_measured(sentence)
+    heads = sentence.lstrip(" *_").lower().startswith(word.lower())
+    return word if word and (heads or _BACK.match(following)) else ""
 
 
 def calls_it_measured(sentence: str) -> str:

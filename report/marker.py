@@ -1,8 +1,8 @@
 """The marker of a built site: what it was built from, and the digest of every file.
 
-`is_current` is how an unchanged build finds out that there is nothing to do, before anything
-else is imported. It reads no JSON: a marker follows from its site, so it is written again from
-the files that are there, and compared. This module keeps to what Python has at hand.
+`is_current` is how a build that changes nothing finds out, where a glance does not tell, before
+anything else is imported. It reads no JSON: a marker follows from its site, so it is written again
+from the files that are there, and compared. This module keeps to what Python has at hand.
 """
 # ruff: noqa: PTH114, PTH123
 
@@ -55,11 +55,17 @@ def walk(folder: str | os.PathLike[str], prefix: str = "") -> "Iterator[str]":
 
 def digest_of(path: str | os.PathLike[str]) -> str:
     """The SHA-256 of a plain file, or nothing when it is not one."""
+    content = bytes_of(path)
+    return "" if content is None else sha256(content).hexdigest()
+
+
+def bytes_of(path: str | os.PathLike[str]) -> bytes | None:
+    """A plain file's bytes, or `None` when it is not one."""
     try:
         with open(path, "rb", buffering=0, opener=_open_plain) as file:
-            return sha256(file.readall()).hexdigest()
+            return file.readall()
     except OSError:
-        return ""
+        return None
 
 
 def _open_plain(path: str, flags: int) -> int:

@@ -51,6 +51,18 @@ def render(value: Printable, spelling: str, *, reason: str = "") -> str:
     return apply(value)
 
 
+def with_prefix(value: float, unit: str) -> str:
+    """Three digits with the decimal prefix that suits them: 41.0 GB/s, 8.40 GFLOP/s, 512 B/s."""
+    return render(value, prefixed(value, unit))
+
+
+def prefixed(value: float, unit: str) -> str:
+    """The format that prints `value` so, such as `quantity(GB/s, 1)`."""
+    prefix = next((p for p in "PTGMk" if value >= float(parse_unit(p + unit).factor)), "")
+    amount = value / float(parse_unit(prefix + unit).factor)
+    return f"quantity({prefix}{unit}, {2 if amount < 10 else 1 if amount < 100 else 0})"
+
+
 def check_format(spelling: str) -> None:
     """Raise `UnknownFormat` unless `spelling` names a format with the arguments it takes."""
     _parse(spelling)

@@ -37,7 +37,7 @@ _DOCUMENTS: Mapping[DocumentName, tuple[str, str]] = {
     "report": ("report.json", r"assay/[a-z_]+/1"),
     "environment": ("environment.json", "assay/environment/1"),
     "config": ("config.json", "assay/config/1"),
-    "trace": ("trace/summary.json", "assay/trace-summary/1"),
+    "trace": ("trace/summary.json", r"assay/trace-summary/[12]"),
 }
 """Each JSON document's file, and the schemas that are understood."""
 
@@ -214,7 +214,11 @@ class _Reading:
             self.fault(path, "not a JSON object")
             return None
         if not isinstance(found, str) or not re.fullmatch(schema, found):
-            self.fault(path, f"the schema {found!r}", schema.replace("[a-z_]+", "<lab>"))
+            self.fault(
+                path,
+                f"the schema {found!r}",
+                schema.replace("[a-z_]+", "<lab>").replace("[12]", "2"),
+            )
             return None
         return value
 
@@ -360,18 +364,22 @@ def _open(path: Path) -> BufferedReader:
 
 
 def _trouble_in(value: Any) -> str | None:
-    """What strict reading forbids and the parser lets pass, or `None`."""
-    waiting = [(value, 1)]
-    while waiting:
-        item, depth = waiting.pop()
+    """What strict reading forbids and the parser lets pass, or `None`. Level by level."""
+    level, depth = [value], 1
+    while level:
         if depth > MAX_JSON_DEPTH:
             return f"nested too deep; at most {MAX_JSON_DEPTH} levels"
-        if isinstance(item, dict):
-            waiting += [(part, depth + 1) for part in (*item, *item.values())]
-        elif isinstance(item, list):
-            waiting += [(part, depth + 1) for part in item]
-        elif isinstance(item, str) and (trouble := _trouble_in_text(item)):
-            return trouble
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, str):
+                if trouble := _trouble_in_text(item):
+                    return trouble
+            elif isinstance(item, dict):
+                below += item
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
+        level, depth = below, depth + 1
     return None
 
 

@@ -6,13 +6,14 @@ with `--json` reads its answer, a refusal too, from standard output.
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from report.errors import ReportError
 from report.evidence import Evidence
+from report.exhibit import Table
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -76,6 +77,35 @@ class Voice:
         answer = json.dumps(facts, sort_keys=True, indent=1) if self._as_json else told
         print(answer, flush=True)
 
+    def reading(
+        self, before: Sequence[str], tables: Sequence[Table], after: Sequence[str], **facts: object
+    ) -> None:
+        """Say an answer with tables: words and columns to a person, facts to a program."""
+        if self._as_json:
+            self.result("", **facts)
+            return
+        print(*before, sep="\n")
+        for table in tables:
+            print(f"\n{table.title}")
+            if sys.stdout.isatty():
+                self._draw(table)
+            else:
+                print(*_columns(table), sep="\n")
+        print("", *after, sep="\n", flush=True)
+
+    def _draw(self, table: Table) -> None:
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        drawn = Drawn(box=box.SIMPLE_HEAD)
+        for column in table.columns:
+            drawn.add_column(column.head, justify="right" if column.numeric else "left")
+        for row in table.rows:
+            drawn.add_row(*(Text(cell.text) for cell in row))
+        Console().print(drawn)
+
     def unchanged(self, out: Path) -> None:
         """Say that the site is what its inputs make."""
         told = f"Nothing changed: {out / 'index.html'} is what these inputs make."
@@ -131,3 +161,18 @@ class Voice:
         else:
             self.note(text)
         return refusal.exit_code
+
+
+def _columns(table: Table) -> Iterator[str]:
+    """The table as lines of plain text."""
+    lines = [
+        [column.head for column in table.columns],
+        *([cell.text for cell in row] for row in table.rows),
+    ]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(table.columns))]
+    for line in lines:
+        cells = [
+            text.rjust(width) if column.numeric else text.ljust(width)
+            for text, width, column in zip(line, widths, table.columns, strict=True)
+        ]
+        yield "  ".join(cells).rstrip()

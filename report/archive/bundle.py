@@ -43,6 +43,10 @@ On a laptop:
     .venv/bin/python -m pip install --require-hashes -r requirements.txt
     .venv/bin/python -m lab.check_precision
     .venv/bin/python -m lab.precision_profile --platform cpu --run-dir runs/precision-cpu --trace
+    .venv/bin/python -m lab.representations --platform cpu --run-dir runs/representations-cpu
+
+The second measures the same product under every policy of `lab/policies/`; `--policies` takes
+files of yours, and `lab/kit/policy_file.py` says what one holds.
 
 On a TPU VM, add the TPU runtime at the version that jax asks for, and name the platform:
 
@@ -75,7 +79,7 @@ def practice_workspace(
     """The lab, its requirements out of `lock`, how to run it, and the records: a zip."""
     files = {
         f"lab/{source.relative_to(lab).as_posix()}": source.read_bytes()
-        for source in sorted(lab.rglob("*.py"))
+        for source in sorted([*lab.rglob("*.py"), *lab.rglob("*.toml")])
         if "records" not in source.relative_to(lab).parts
     }
     requirements, versions = lab_requirements(lock.read_text(encoding="utf-8"))

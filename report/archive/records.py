@@ -55,14 +55,16 @@ def add(
     *,
     replace: bool = False,
     allow_stale: bool = False,
+    own: Path | None = None,
 ) -> Evidence:
     """Copy a finished run onto the shelf as `name`, once it has been verified.
 
-    With `allow_stale`, a run made by another lab is kept too, as historic evidence.
+    With `allow_stale`, a run made by another lab is kept too, as historic evidence. `own` is the
+    reader's own lab.
     """
     _check_name(name)
     record = load_record(run)
-    evidence = verify_all([record], lab, allow_stale=allow_stale)[record.name]
+    evidence = verify_all([record], lab, allow_stale=allow_stale, own=own)[record.name]
     with changing(records):
         target = records / name
         if os.path.lexists(target) and not replace:

@@ -4,7 +4,7 @@
       index.html reports/ records/ …  the pages that the report needs, and its records' files
       data/                           study, chips, formats and models, as values by pointer
       source/                         all it takes to build the same again
-      claims.json release.json        what the pages print, and what is claimed
+      claims.json release.json        what the pages print, and what is claimed; its JSON schema
       ro-crate-metadata.json          the same facts for catalogues
       verify.py VERIFY.txt            a copy of the verifier, and how to check without it
       MANIFEST.sha256                 every file above
@@ -29,14 +29,13 @@ from typing import Any
 
 from report.archive import manifest, rocrate
 from report.archive.bundle import pack
-from report.archive.verify import MANIFEST, Release, Unchecked
+from report.archive.verify import MANIFEST, Release, Unchecked, parse_json, printable
 from report.archive.verify import folder as contents
 from report.content import Content, DecisionReport
 from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_mean, raise_if_any
 from report.evidence import Evidence
 from report.folder import exchange
 from report.inputs import files_under
-from report.numbers.precision import PrecisionRun
 from report.numbers.study import Study
 from report.numbers.values import Value, Values
 
@@ -61,6 +60,7 @@ _PROJECT = (
 _REFERENCE = ("chips", "formats", "models", "glossary")
 """Folders of content that every report may draw on."""
 _PINNED = re.compile(r"^([A-Za-z0-9_.-]+)==", re.MULTILINE)
+_SCHEMA = Path(__file__).with_name("release.schema.json")
 _VERIFIER = Path(__file__).with_name("verify.py")
 
 
@@ -97,6 +97,7 @@ def choose(content: Content, report: str, records: Iterable[str]) -> Edition:
         raise ContentFault(f"{found.path} cannot name a release.", hint="Use a-z, 0-9, hyphens.")
     texts = [found.record, found.target.metric, found.target.statement, found.decision.statement]
     texts += [text for facts in found.parts.values() for text in facts.values() if text]
+    texts += [found.baseline.record] if found.baseline else []
     words = set(re.findall(r"[a-z0-9-]+", " ".join([*texts, *found.decision.until])))
     return Edition(
         report=found,
@@ -136,6 +137,7 @@ def assemble(  # noqa: PLR0917 (one argument for each room before this one)
     if known:
         told["status_list"] = {"number": known["number"], "date": known["date"]}
     files["release.json"] = as_json(told)
+    files["release.schema.json"] = _SCHEMA.read_bytes()
     files["verify.py"] = _VERIFIER.read_bytes()
     files["VERIFY.txt"] = HOW_TO_VERIFY.format(**told).encode()
     files["ro-crate-metadata.json"] = as_json(rocrate.describe(told, files))
@@ -155,12 +157,14 @@ def values_json(values: Values, family: str) -> bytes:
 
 
 def _entry(value: Value) -> dict[str, object]:
-    number: dict[str, object] = {"number": value.number}
+    """A quantity as its amount and unit, exact; a number that browsers cannot hold as a text."""
+    number: dict[str, object] = {"number": value.number, "unit": value.unit}
     if value.quantity is not None:
-        number = {"quantity": str(value.quantity)}
+        number = {"exact": f"{value.quantity.amount:f}", "unit": str(value.quantity.unit)}
+        number |= {"per": value.quantity.scope} if value.quantity.scope else {}
     elif isinstance(value.number, Decimal) or _beyond_browsers(value.number):
-        number = {"decimal": str(value.number)}
-    more = {"unit": value.unit, "reason": value.reason, "formula": value.formula}
+        number["exact"] = str(number.pop("number"))
+    more = {"reason": value.reason, "formula": value.formula}
     entry = number | {"kind": value.kind} | {name: text for name, text in more.items() if text}
     return entry | ({"inputs": list(value.inputs)} if value.inputs else {})
 
@@ -176,6 +180,8 @@ def sources(edition: Edition, content: Path) -> dict[str, Path]:
     for name in _REFERENCE:
         own = content / name
         places[f"content/{name}"] = own if own.is_dir() else _ROOT / "content" / name
+    if (content / "lab").is_dir():
+        places["content/lab"] = content / "lab"
     places[report] = content / "reports" / f"{edition.report.slug}.yaml"
     return {
         f"{name}{path}": Path(f"{place}{path}")
@@ -193,11 +199,11 @@ def describe(
 ) -> dict[str, Any]:
     """release.json: what is claimed, on what, by which builder. What is absent is not claimed."""
     report = edition.report
-    run = study.of(PrecisionRun)[report.record]
+    run = study.runs[report.record]
     metric = study.values.lookup(report.target.metric)
     measured = metric.number if isinstance(metric.number, int | float) else None
     met = measured is not None and report.target.met_by(float(measured))
-    superseded = report.supersedes
+    superseded, baseline = report.supersedes, report.baseline
     return {
         "schema": "assay/release/1",
         "release": edition.name,
@@ -213,6 +219,7 @@ def describe(
         "status_list": None,
         "result": "PASSED" if met else "FAILED",
         "decision": report.decision.outcome,
+        "baseline": baseline and {"record": baseline.record, "factor": baseline.factor},
         "claims": [
             {
                 "metric": report.target.metric,
@@ -297,9 +304,12 @@ def opened(folder: Path) -> Release:
     release = Release()
     try:
         release.open(contents(os.fspath(folder)))
-    except Unchecked as trouble:
+    except (Unchecked, OSError, RecursionError) as trouble:
         raise SealBroken(f"{folder} cannot be used as a release: {trouble}") from None
-    faults = [Fault(where=f"{folder}/{name}", found=what) for name, what in sorted(release.faults)]
+    faults = [
+        Fault(where=f"{folder}/{printable(name)}", found=what)
+        for name, what in sorted(release.faults)
+    ]
     raise_if_any(SealBroken, f"{folder} is not what its list says:", faults)
     return release
 
@@ -307,7 +317,7 @@ def opened(folder: Path) -> Release:
 def about(release: Release) -> dict[str, Any]:
     """What release.json says, or `SealBroken` when it does not say what every release does."""
     try:
-        told = release.json("release.json")
+        told = parse_json(release.read("release.json"))
         named = re.fullmatch(r"[a-z0-9-]+-[0-9]+", told["release"])
         if not named or not re.fullmatch(r"[a-z0-9][a-z0-9-]*", told["report"]):
             raise ValueError("its name is no name of a release")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from report.archive.release import SIGNATURES, about, opened, write_zip
-from report.archive.verify import NAMESPACE, ROLES, check_signature, fingerprint
+from report.archive.verify import NAMESPACE, ROLES, Unchecked, check_signature, fingerprint
 from report.errors import BackendMissing, SealBroken, UsageFault
 
 
@@ -40,7 +40,7 @@ def sign(folder: Path, key: Path, principal: str, role: str) -> Signed:
     signature = ssh_sign(release.manifest, key, namespace)
     try:
         public = check_signature(signature, release.manifest, namespace)
-    except (ValueError, NotImplementedError) as error:
+    except (ValueError, Unchecked) as error:
         raise UsageFault(
             f"The signature by {key} cannot be checked by verify.py: {error}",
             hint="Sign with an Ed25519 key: ssh-keygen -t ed25519",
@@ -86,7 +86,7 @@ def _told(folder: Path, principal: str, role: str, public: bytes) -> str:
         if other != role and name in release.files:
             try:
                 key = check_signature(release.read(name), release.manifest, NAMESPACE.format(other))
-            except (ValueError, NotImplementedError):
+            except (ValueError, Unchecked):
                 continue
             if key == public:
                 told.append(f"The {other} signed with the same key: one person's word, not two.")

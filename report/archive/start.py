@@ -4,12 +4,14 @@ What the record cannot know stays null, and `check` tells of it.
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from report.archive import records
 from report.archive.records import NAME
-from report.errors import UsageFault
-from report.record import load_record
+from report.errors import ContentFault, UsageFault
+from report.numbers.own import escaped, numbers_of, sections_of
+from report.record import Record, load_record
 
 _RECORD = "YOUR-RECORD"
 """Stands where the record's name belongs until there is one; `check` tells that it is no record."""
@@ -19,11 +21,11 @@ def start(name: str, content: Path, shelf: Path, record: str = "") -> Path:
     """Write `content/reports/<name>.yaml`, which must not be there yet, and return its path."""
     if not NAME.fullmatch(name):
         raise UsageFault(f"{name!r} cannot name a report.", hint="Use a-z, 0-9 and hyphens.")
-    known = known_of(records.find(record, shelf)) if record else {}
+    found = load_record(records.find(record, shelf)) if record else None
     path = content / "reports" / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = re.sub("RECORD(?![A-Z])", record or _RECORD, _TEMPLATE)
-    for fact, told in known.items():
+    text = re.sub("RECORD(?![A-Z])", record or _RECORD, fitted(_TEMPLATE, found))
+    for fact, told in known_of(found).items() if found else ():
         text = re.sub(f"(?m)^  {fact}: null +", f"  {fact}: {told}   ", text, count=1)
     try:
         with path.open("x", encoding="utf-8", newline="\n") as file:
@@ -33,21 +35,65 @@ def start(name: str, content: Path, shelf: Path, record: str = "") -> Path:
     return path
 
 
-def known_of(folder: Path) -> dict[str, str]:
+def fitted(text: str, record: Record | None) -> str:
+    """The form for a record of any lab: what points at nothing in it becomes null, or goes.
+
+    The metric becomes the first number of the results, when the one in the form is not there.
+    """
+    if record is None:
+        return text
+    if not _is_there(record, f"RECORD#{_METRIC};"):
+        text = text.replace(_METRIC, next(_measured(record), "/results/…"))
+
+    def fit(fact: re.Match[str]) -> str:
+        if _is_there(record, fact[0]):
+            return fact[0]
+        if fact["name"] in _OPTIONAL:
+            return ""
+        comment = re.search(" +# .*", fact[0])
+        return f"  {fact['name']}: null{comment[0] if comment else _ASKED}\n"
+
+    return _FACT.sub(fit, text)
+
+
+def _measured(record: Record) -> Iterator[str]:
+    """A pointer at each number of the report that was not asked for."""
+    for part in sections_of(record.report):
+        if part != "scope":
+            yield from (f"/{escaped(part)}{path}" for path in numbers_of(record.report[part]))
+
+
+def _is_there(record: Record, text: str) -> bool:
+    """Whether the record has all that `text` points at."""
+    try:
+        for document, pointer in re.findall("RECORD(?:/([a-z]+))?#(/[^;` ]+)", text):
+            record.at(document or "report", pointer)
+    except ContentFault:
+        return False
+    return True
+
+
+def known_of(record: Record) -> dict[str, str]:
     """Facts that follow from where a run was made, as YAML texts."""
-    report = load_record(folder).report
-    scope = report.get("scope", {})
+    scope = record.report.get("scope", {})
     known = {"platform": str(scope.get("statement", "null"))}
     if scope.get("platform") == "cpu":
         known["generation"] = "None. The run used a CPU, and no TPU took part."
         known["chips"] = '"None: a CPU"'
     else:
-        kind = f"{{value}}`{folder.name}/environment#/devices/used/kind; text`"
+        kind = f"{{value}}`{record.name}/environment#/devices/used/kind; text`"
         known["generation"] = f'"{kind}"'
     if scope.get("single_device"):
         known["topology"] = '"None: one device"'
     return known
 
+
+_FACT = re.compile(r"^  (?P<name>[A-Za-z][A-Za-z -]*): .*\n(?:    .*\n)*", re.MULTILINE)
+"""A fact of the form, with the lines that go on with it."""
+_OPTIONAL = ("numerical error", "stored operands")
+"""Facts of the form that no report must answer."""
+_ASKED = "               # values of your record, or a sentence"
+_METRIC = "/results/outlier-int8/relative_l2_error"
 
 _TEMPLATE = """\
 # A decision report in six parts. Write sentences; Markdown is understood. A fact that is null
@@ -68,6 +114,7 @@ target:
   metric: RECORD#/results/outlier-int8/relative_l2_error   # a pointer into the record
   comparator: "<="     # one of < <= > >=
   threshold: 0.01      # in the metric's own unit
+  format: error        # how both print: error, fixed(2), percent(1), seconds(3), bytes, decibel(1)
   statement: null      # the target as a sentence, and when it was set
 
 workload:
@@ -139,6 +186,12 @@ decision:
   statement: null               # what is decided, in one sentence
   until:                        # only on hold: what must happen first
     - null
+
+# To set it beside the run that it is compared with, name that run and the one thing you changed:
+# platform, shape, steps, inputs, versions, machine, flags or lab. The page names every difference.
+# baseline:
+#   record: the-run-before
+#   factor: shape
 
 # To take the place of an earlier release, name it and the SHA-256 of its MANIFEST.sha256:
 # supersedes:

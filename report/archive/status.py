@@ -5,23 +5,23 @@ a reader who knows a newer list refuses an older one. It is small and works offl
 the list and its signature can hand both on.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date as day
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from report.archive.release import about, as_json, opened
 from report.archive.seal import ssh_sign
 from report.archive.verify import (
     NAMESPACE,
-    Release,
+    TIERS,
     Trust,
     Unchecked,
     check_signature,
     parse_json,
     printable,
-    read_plain,
 )
 from report.errors import ContentFault, UsageFault
 
@@ -41,42 +41,57 @@ class Change:
     """The release that takes the place of a superseded one; empty for a withdrawn one."""
 
 
-class Knowledge(Protocol):
-    """What a reader of a release learns of its status: state, until when, and the reason."""
+def with_list(place: str) -> Callable[[dict[str, Any], Trust], dict[str, Any]]:
+    """What turns a verdict into one that knows the list at `place`, once its signature holds."""
 
-    def __call__(
-        self, about: Any, release: Release, trust: Trust, notes: list[str]
-    ) -> dict[str, Any]: ...
-
-
-def knowledge(place: str) -> Knowledge:
-    """What the list at `place` tells of any release, once its signature holds."""
-
-    def known(about: Any, release: Release, trust: Trust, notes: list[str]) -> dict[str, Any]:
-        namespace = NAMESPACE.format("status")
+    def knowing(verdict: dict[str, Any], trust: Trust) -> dict[str, Any]:
+        if verdict["release"] is None or verdict["exit"] == 10:
+            return verdict
+        notes = verdict["notes"][:-1]  # the last one tells how far the release itself knows
         try:
-            text, signature = (read_plain(f"{place}{end}", LIMIT) for end in ("", ".sig"))
-            key = check_signature(signature, text, namespace)
-            number, day_of_list, entries = _entries(text, sha256(release.manifest).hexdigest())
-        except OSError as error:
-            raise Unchecked(f"{printable(place)} cannot be read: {error.strerror}") from None
-        except (ValueError, KeyError, TypeError, NotImplementedError):
-            raise Unchecked("the status list is not one, or its signature does not hold.") from None
-        if trust.judge(key, namespace)["state"] != "good":
-            raise Unchecked("the status list is signed by a key you have not pinned.")
-        least = (about["status_list"] or {"number": 0})["number"]
-        if number < least:
-            than = f"the one this release knows ({least})"
-            raise Unchecked(f"the status list is older (number {number}) than {than}.")
-        if not entries:
-            notes.append(f"Status list {number} of {day_of_list} does not name this report.")
-            return {"state": "current", "until": day_of_list, "reason": None}
-        worst = ([entry for entry in entries if entry["state"] == "withdrawn"] or entries)[-1]
-        if worst["state"] == "superseded":
-            notes.append("Superseded by {by} on {date}: {reason}".format(**worst))
-        return {"state": worst["state"], "until": worst["date"], "reason": worst["reason"]}
+            status, note = _status(place, verdict, trust)
+        except Unchecked as trouble:
+            said = f"Could not check: {trouble}"
+            return {**verdict, "exit": 12, "tier": TIERS[12], "sentence": said, "notes": notes}
+        verdict = {**verdict, "status": status, "notes": [*notes, *([note] if note else [])]}
+        if status["state"] != "withdrawn" or verdict["exit"] != 0:
+            return verdict
+        said = f"Files match their list. The signature holds, but the report was {note}"
+        return {**verdict, "exit": 11, "tier": TIERS[11], "sentence": said}
 
-    return known
+    return knowing
+
+
+def _status(place: str, verdict: dict[str, Any], trust: Trust) -> tuple[dict[str, Any], str]:
+    """State, until when and the reason, of the release that `verdict` is on; and a note on it."""
+    namespace = NAMESPACE.format("status")
+    try:
+        text, signature = (_own(Path(f"{place}{end}")) for end in ("", ".sig"))
+        key = check_signature(signature, text, namespace)
+        number, day_of_list, entries = _entries(text, verdict["manifest"])
+    except OSError as error:
+        raise Unchecked(f"{printable(place)} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, RecursionError, Unchecked):
+        raise Unchecked("the status list is not one, or its signature does not hold.") from None
+    if not trust.judge(key, namespace)["good"]:
+        raise Unchecked("the status list is signed by a key you have not pinned.")
+    least = verdict["knows"]["number"]
+    if number < least:
+        than = f"the one this release knows ({least})"
+        raise Unchecked(f"the status list is older (number {number}) than {than}.")
+    if not entries:
+        note = f"Status list {number} of {day_of_list} does not name this report."
+        return {"state": "current", "until": day_of_list, "reason": None}, note
+    worst = ([entry for entry in entries if entry["state"] == "withdrawn"] or entries)[-1]
+    note = "Superseded by {by} on {date}: {reason}".format(**worst)
+    if worst["state"] == "withdrawn":
+        note = "withdrawn on {date}: {reason}".format(**worst)
+    return {"state": worst["state"], "until": worst["date"], "reason": worst["reason"]}, note
+
+
+def _own(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(LIMIT + 1)
 
 
 def _entries(text: bytes, manifest: str) -> tuple[int, str, list[dict[str, str]]]:

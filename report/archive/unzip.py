@@ -3,8 +3,11 @@
 Entries follow one another without gaps from the first byte on, and each says of itself what the
 directory says of it, so that every program unpacks the same. Nothing is written anywhere, and no
 more is unpacked than a release may hold. verify.html reads zips by the same rules.
+
+`find` is given to `verify`, which reads folders alone.
 """
 
+import io
 import os
 import re
 import struct
@@ -17,7 +20,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from report.archive import verify
-from report.archive.verify import MANIFEST, MAX_FILE, MAX_LIST, Unchecked, is_tidy, printable
+from report.archive.verify import MANIFEST, MAX_FILE, Unchecked, printable
+
+MAX_DIRECTORY, MAX_TOTAL = 4 << 20, 1 << 30
+"""In bytes: of the zip's own directory, and of all that it holds, unpacked."""
+GARBLED = b"An entry that does not unpack to what the directory says.\n"
+"""What is read of such an entry: no list has it, so the file counts as changed."""
 
 STORED, DEFLATED = 0, 8
 _END = struct.Struct("<4s4H2LH")
@@ -66,13 +74,21 @@ def archive(place: str) -> Iterator[tuple[str, str, Any]]:
     after = dict(pairwise([*sorted(set(paths)), ""]))
     order = sorted(range(len(entries)), key=lambda at: entries[at].offset)
     ends = {one: entries[two].offset for one, two in pairwise(order)}
+    seen = set()
     for at, entry in enumerate(entries):
         path = entry.path
         name = path.removeprefix(top) if path.startswith(top) else f"../{path}"
-        folder = path.endswith("/") and is_tidy(path[:-1])
+        folder = path.endswith("/") and _is_tidy(path[:-1])
         if not (folder and after[path].startswith(path)):
             kind = "empty" if folder else entry.kind
-            yield name, kind, partial(_unpack, place, entry, ends.get(at, start))
+            fault = kind or ("twin" if name in seen else "" if _is_tidy(name) else "name")
+            seen.add(name)
+            yield name, fault, partial(_unpack, place, entry, ends.get(at, start))
+
+
+def _is_tidy(name: str) -> bool:
+    """Whether a path is relative, goes nowhere else and holds no control character."""
+    return not re.search(r"[\x00-\x1f\x7f-\x9f\\:]|(?:^|/)\.{0,2}(?:/|$)", name)
 
 
 def _opened(place: str) -> BinaryIO:
@@ -89,7 +105,7 @@ def _directory(stream: BinaryIO) -> tuple[list[Entry], int]:
     if at < 0 or len(tail) < at + _END.size:
         raise _unreadable()
     _, disk, _, here, count, size, start, comment = _END.unpack_from(tail, at)
-    if size > MAX_LIST:
+    if size > MAX_DIRECTORY:
         raise Unchecked("it is a zip with a larger directory than a release needs.")
     end = whole - len(tail) + at
     strange = disk or here != count or start + size != end
@@ -102,6 +118,8 @@ def _directory(stream: BinaryIO) -> tuple[list[Entry], int]:
             what = printable(entry.path)
             raise Unchecked(f"{what} is packed in a way that a release never is.")
         entries.append(entry)
+    if sum(entry.size for entry in entries) > MAX_TOTAL:
+        raise Unchecked("it is a zip that holds more than a release may.")
     if at != size or (entries and min(entry.offset for entry in entries)):
         raise _unreadable()
     return entries, start
@@ -130,37 +148,37 @@ def _entry(directory: bytes, at: int) -> tuple[Entry, int]:
     return entry, following
 
 
-def _unpack(place: str, entry: Entry, end: int, _: int) -> bytes:
-    """The bytes of an entry that reaches to `end`, or a `ValueError`."""
+def _unpack(place: str, entry: Entry, end: int) -> BinaryIO:
+    """The bytes of an entry that reaches to `end`, or `GARBLED`, to be read."""
     if entry.size > MAX_FILE:
         raise Unchecked(f"{printable(entry.path)} is larger than a release may hold.")
     with _opened(place) as stream:
-        packed = _packed(stream, entry, end)
-    data = packed
-    if entry.method == DEFLATED:
+        data = packed = _packed(stream, entry, end)
+    if packed is not None and entry.method == DEFLATED:
         unpacking = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
             data = unpacking.decompress(packed, entry.size + 1)
         except zlib.error:
-            raise ValueError("an entry that does not unpack") from None
+            data = None
         if not unpacking.eof or unpacking.unused_data:
-            raise ValueError("an entry that does not unpack to its end")
-    if len(data) != entry.size or zlib.crc32(data) != entry.crc:
-        raise ValueError("an entry that does not unpack to what the directory says")
-    return data
+            data = None
+    if data is None or len(data) != entry.size or zlib.crc32(data) != entry.crc:
+        data = GARBLED
+    return io.BytesIO(data)
 
 
-def _packed(stream: BinaryIO, entry: Entry, end: int) -> bytes:
+def _packed(stream: BinaryIO, entry: Entry, end: int) -> bytes | None:
+    """An entry as it lies there; nothing when it does not say of itself what the directory says."""
     header = _part(stream, entry.offset, entry.offset + _LOCAL.size)
     if len(header) < _LOCAL.size:
-        raise ValueError("an entry without its header")
+        return None
     magic, _, _, method, *_, name, extra = _LOCAL.unpack(header)
     begin = entry.offset + _LOCAL.size + name + extra
     named = _part(stream, entry.offset + _LOCAL.size, entry.offset + _LOCAL.size + name)
     trailer = (12, 16, 20, 24) if entry.flags & 8 else (0,)
     alike = magic == b"PK\3\4" and method == entry.method and named == entry.raw
     if not alike or end - begin - entry.packed not in trailer:
-        raise ValueError("an entry that is not what the directory says")
+        return None
     return _part(stream, begin, begin + entry.packed)
 
 

@@ -21,7 +21,7 @@ LIMIT = 60_000
 _SCRIPTS = (
     "bytes.js",
     "json.js",
-    "notation.js",
+    "reading.js",
     "ed25519.js",
     "sshsig.js",
     "trust.js",

@@ -106,6 +106,8 @@ class Target:
     comparator: str
     threshold: float
     statement: str
+    format: str = "error"
+    """How the metric and the threshold print: a number format."""
 
     def met_by(self, measured: float) -> bool:
         return _COMPARATORS[self.comparator](measured, self.threshold)
@@ -119,6 +121,15 @@ class Decision:
     statement: str
     until: tuple[str, ...]
     """What must happen first; only a decision on hold waits for something."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """The record that the report's own is compared with: the same, but for one factor."""
+
+    record: str
+    factor: str
+    """The one thing that was changed on purpose, such as `shape`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +159,7 @@ class DecisionReport:
     decision: Decision
     sha256: str
     supersedes: Superseded | None = None
+    baseline: Baseline | None = None
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -277,6 +289,7 @@ def _report(text: Text, form: Form) -> DecisionReport:
         decision=_decision(form.form("decision")),
         sha256=text.sha256,
         supersedes=_superseded(form.form("supersedes")) if "supersedes" in form else None,
+        baseline=_baseline(form.form("baseline")) if "baseline" in form else None,
     )
     platform = report.parts["scope"]["platform"]
     if platform and not _platform_claimed(platform):
@@ -296,6 +309,12 @@ def _part(form: Form, part: str) -> Mapping[str, str | None]:
     return facts | {fact: None for fact in REPORT_FACTS[part] if fact not in facts}
 
 
+def _baseline(form: Form) -> Baseline:
+    baseline = Baseline(record=form.text("record"), factor=form.text("factor"))
+    form.close()
+    return baseline
+
+
 def _superseded(form: Form) -> Superseded:
     superseded = Superseded(release=form.text("release"), manifest=form.text("manifest"))
     if superseded.manifest and not re.fullmatch("[0-9a-f]{64}", superseded.manifest):
@@ -311,6 +330,7 @@ def _target(form: Form) -> Target:
         comparator=form.choice("comparator", tuple(_COMPARATORS)),
         threshold=form.number("threshold"),
         statement=form.text("statement"),
+        format=form.text("format", "error"),
     )
     if target.metric and "#/" not in target.metric:
         expected = "a pointer, such as precision-cpu#/results/outlier-int8/relative_l2_error"

@@ -5,13 +5,12 @@ renderer's version. Those make its key; the renderer is imported only when a key
 """
 
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache as once
 from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 
 from report.cache import Store
@@ -19,10 +18,16 @@ from report.content import Content
 from report.errors import UsageFault, did_you_mean
 from report.exhibit import Figure
 from report.figures.pack import pack, unpack
+from report.inputs import version
 from report.numbers.lowering import Preflight
 from report.numbers.precision import PrecisionRun
+from report.numbers.profile import Profile
+from report.numbers.representations import RepresentationsRun
 from report.numbers.run import Run
 from report.numbers.study import Study, digest_of
+from report.numbers.sweep import SweepRun
+from report.numbers.timeline import lay_out
+from report.numbers.timing import TimingRun
 
 _HERE = Path(__file__).parent
 _FONTS = sorted((_HERE.parents[1] / "templates" / "fonts").glob("*.ttf"))
@@ -33,19 +38,29 @@ _CODE = (
     *(_HERE.with_name(f"{name}.py") for name in ("evidence", "record", "source", "units")),
 )
 """What works out a drawing from records and the parts of the study: these tell what, not how."""
+TIMELINE = "timeline"
+"""The module that draws a capture, and how the names of its figures begin."""
 _RENDERERS = ("altair", "vl-convert-python")
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """The profile of one record."""
+
+    record: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One figure: the module that draws it, and what its `draw` takes.
 
-    A need is a part of the study or content by name, or a kind of run: the featured one.
+    A need is a part of the study or content by name, a kind of run, which is the featured one,
+    or the capture of one record.
     """
 
     name: str
     module: str
-    needs: tuple[str | type[Run], ...]
+    needs: tuple[str | type[Run] | Capture, ...]
 
 
 FIGURES = (
@@ -56,17 +71,34 @@ FIGURES = (
     Entry(name="what-fits", module="fits", needs=(Preflight,)),
     Entry(name="error-by-policy", module="error", needs=(PrecisionRun, "formats")),
     Entry(name="quantization-step", module="step", needs=("quantization_step",)),
+    Entry(name="outlier-repair", module="repair", needs=(RepresentationsRun,)),
+    Entry(name="error-anatomy", module="anatomy", needs=(RepresentationsRun,)),
+    Entry(name="bound-ratios", module="bound_ratios", needs=(RepresentationsRun,)),
     Entry(name="bytes-by-policy", module="bytes", needs=(PrecisionRun,)),
+    Entry(name="sample-strips", module="strips", needs=(TimingRun,)),
+    Entry(name="timing-verdicts", module="verdicts", needs=(TimingRun,)),
     Entry(name="roofline", module="roofline", needs=("roofline",)),
+    Entry(name="batch-sweep", module="batch_sweep", needs=(SweepRun,)),
+    Entry(name="traffic-models", module="traffic_models", needs=(SweepRun,)),
 )
 """In the order in which the lesson shows them."""
 
 
+def entries(study: Study) -> tuple[Entry, ...]:
+    """The figures of every site, and the timeline of each capture."""
+    timelines = (
+        Entry(name=f"{TIMELINE}-{record}", module=TIMELINE, needs=(Capture(record),))
+        for record, profile in study.traces.items()
+        if lay_out(profile)
+    )
+    return (*FIGURES, *timelines)
+
+
 def draw(study: Study, content: Content, cache: Store, jobs: int = 1) -> Mapping[str, Figure]:
     """Every figure that the study can fill, by name; the missing ones on up to `jobs` processes."""
-    parts = {entry: _parts(entry, study, content) for entry in FIGURES}
-    filled = [entry for entry in FIGURES if None not in parts[entry]]
-    keys = {entry: _key(entry, parts[entry], study) for entry in filled}
+    parts = {entry: _parts(entry, study, content) for entry in entries(study)}
+    filled = [entry for entry in parts if None not in parts[entry]]
+    keys = {entry: _key(entry, _depends(entry, parts[entry], study)) for entry in filled}
     packed = {entry: data for entry in filled if (data := cache.get(keys[entry])) is not None}
     cold = {entry: parts[entry] for entry in filled if entry not in packed}
     for entry, data in zip(cold, _draw_cold(cold, jobs), strict=True):
@@ -76,34 +108,58 @@ def draw(study: Study, content: Content, cache: Store, jobs: int = 1) -> Mapping
 
 
 def draw_one(name: str, study: Study, content: Content) -> Figure:
-    """The figure `name`, drawn now; UsageFault for an unknown name or a study without its data."""
-    entry = next((entry for entry in FIGURES if entry.name == name), None)
+    """The figure `name`, drawn now; UsageFault for an unknown name or a study without its data.
+
+    `timeline` alone is that of the one capture there is.
+    """
+    known = {entry.name: entry for entry in entries(study)}
+    if name == TIMELINE:
+        if not study.traces:
+            raise UsageFault("The figure timeline needs a run with a capture, made with --trace.")
+        name = f"{TIMELINE}-{next(iter(study.traces))}"
+    entry = known.get(name)
     if entry is None:
-        raise UsageFault(
-            f"There is no figure {name!r}.", hint=did_you_mean(name, (e.name for e in FIGURES))
-        )
+        raise UsageFault(f"There is no figure {name!r}.", hint=did_you_mean(name, known))
     parts = _parts(entry, study, content)
     if None in parts:
         raise UsageFault(f"The figure {name} needs a record that is not here.")
     return unpack(_draw(entry, parts))
 
 
+def draw_timeline(profile: Profile, cache: Store) -> Figure | None:
+    """The timeline of one capture that is in no study; None when it has no lane to draw."""
+    if lay_out(profile) is None:
+        return None
+    entry = Entry(name=f"{TIMELINE}-{profile.name}", module=TIMELINE, needs=())
+    key = _key(entry, [profile])
+    if (found := cache.get(key)) is None:
+        found = _draw(entry, (profile,))
+        cache.put(key, found)
+    return unpack(found)
+
+
 def _parts(entry: Entry, study: Study, content: Content) -> tuple[object, ...]:
     return tuple(_part(need, study, content) for need in entry.needs)
 
 
-def _part(need: str | type[Run], study: Study, content: Content) -> object:
+def _part(need: str | type[Run] | Capture, study: Study, content: Content) -> object:
+    if isinstance(need, Capture):
+        return study.traces[need.record]
     if isinstance(need, type):
         return study.featured(need)
     return content.formats if need == "formats" else getattr(study, need)
 
 
-def _key(entry: Entry, parts: tuple[object, ...], study: Study) -> str:
-    """Everything that the drawing depends on; a run stands as the files that it was read from."""
-    depends = [
+def _depends(entry: Entry, parts: tuple[object, ...], study: Study) -> list[object]:
+    """What the drawing is made from; a run stands as the files that it was read from."""
+    return [
         study.stamps[run.name] if isinstance(need, type) and (run := study.featured(need)) else part
         for need, part in zip(entry.needs, parts, strict=True)
     ]
+
+
+def _key(entry: Entry, depends: Sequence[object]) -> str:
+    """Everything that the drawing depends on."""
     return sha256(f"figure {entry.name} {digest_of(depends)} {_renderer()}".encode()).hexdigest()
 
 

@@ -5,9 +5,9 @@ leaks its names. `assayVega.embed` is all that it leaves behind.
 """
 
 from hashlib import sha256
-from importlib.metadata import version
 
 from report.cache import Store
+from report.inputs import version
 
 RUNTIME = "assets/vega.js"
 """Its path in the site."""

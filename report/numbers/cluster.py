@@ -97,10 +97,10 @@ def _gathered(fields: Fields, results: Sequence[str]) -> tuple[Process, ...]:
 def _complete(cluster: Cluster, fields: Fields, devices: Sequence[int]) -> None:
     """Every process once, each with devices of its own that make up all of them."""
     found = [each.index for each in cluster.gathered]
-    everyone = list(range(cluster.processes))
-    if found != everyone:
+    whole = list(range(cluster.processes))
+    if found != whole:
         told = f"the processes {found}"[:60]
-        missing = ", ".join(str(index) for index in everyone if index not in found)
+        missing = ", ".join(str(index) for index in whole if index not in found)
         fields.fault(
             "gathered",
             f"{told}, so no process {missing}" if missing else told,

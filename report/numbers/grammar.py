@@ -4,7 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from report.exhibit import Kind
-from report.numbers import compiled_pointers, precision_pointers, replay_pointers
+from report.numbers import (
+    compiled_pointers,
+    own_pointers,
+    precision_pointers,
+    replay_pointers,
+    representations_pointers,
+    sweep_pointers,
+    timing_pointers,
+)
 
 
 class Grammar(Protocol):
@@ -23,9 +31,13 @@ class Grammar(Protocol):
 _GRAMMARS: Mapping[object, Grammar] = {
     "assay/precision/1": precision_pointers,
     "assay/preflight/1": compiled_pointers,
+    "assay/representations/1": representations_pointers,
     "assay/replay/1": replay_pointers,
+    "assay/sweep/1": sweep_pointers,
+    "assay/timing/1": timing_pointers,
 }
 
 
 def grammar_of(schema: object) -> Grammar:
-    return _GRAMMARS.get(schema, precision_pointers)
+    """That of the schema, or of a lab that is not known here."""
+    return _GRAMMARS.get(schema, own_pointers)

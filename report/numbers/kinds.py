@@ -1,22 +1,28 @@
 """Each kind of record, one entry a schema: how it is read, and what is worked out from it.
 
 A new lab adds an entry here, its pointers' grammar in `grammar`, and its page in
-`pages/record_kinds`.
+`pages/record_kinds`. A run without an entry is read by `own`, which knows nothing of its lab.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
-from report.numbers import lowering, precision, replay
+from report.numbers import lowering, precision, replay, representations, sweep, timing
 from report.numbers.lowering import Preflight, read_preflight
+from report.numbers.own import read_own
 from report.numbers.precision import PrecisionRun, read_precision
 from report.numbers.replay import Replay, read_replay, work_out_replay
+from report.numbers.representations import RepresentationsRun, read_representations
 from report.numbers.run import Run
+from report.numbers.sweep import SweepRun, read_sweep
+from report.numbers.timing import TimingRun, read_timing
 from report.numbers.worked_lowering import work_out_lowering
 from report.numbers.worked_precision import work_out_precision
+from report.numbers.worked_representations import work_out_representations
+from report.numbers.worked_sweep import work_out_sweep
+from report.numbers.worked_timing import work_out_timing
 from report.numbers.workings import Workings
 
 R = TypeVar("R", bound=Run)
@@ -51,32 +57,36 @@ KINDS: Mapping[str, Kind] = {
         featured="preflight-tpu",
         complete=lambda run: run.complete,
     ),
+    representations.SCHEMA: Kind(
+        run=RepresentationsRun,
+        read=read_representations,
+        work_out=work_out_representations,
+        featured="representations-cpu",
+        complete=lambda run: run.complete,
+    ),
     replay.SCHEMA: Kind(
         run=Replay,
         read=read_replay,
         work_out=work_out_replay,
         featured="replay-published",
     ),
+    sweep.SCHEMA: Kind(
+        run=SweepRun, read=read_sweep, work_out=work_out_sweep, featured="sweep-cpu"
+    ),
+    timing.SCHEMA: Kind(
+        run=TimingRun, read=read_timing, work_out=work_out_timing, featured="timing-cpu"
+    ),
 }
 """By the schema of report.json."""
 
 
 def read_run(evidence: Evidence) -> Run:
-    """The typed run, or EvidenceMismatch naming all that is missing, contradictory or unknown."""
-    schema = evidence.record.report.get("schema")
-    kind = KINDS.get(str(schema))
-    if kind is None:
-        raise EvidenceMismatch(
-            f"{evidence.record.name} was made by a lab that this report cannot read:",
-            [
-                Fault(
-                    where=f"{evidence.record.name}/report.json/schema",
-                    found=f"{schema!r:.60}",
-                    expected=" or ".join(KINDS),
-                )
-            ],
-        )
-    return kind.read(evidence)
+    """The typed run, or EvidenceMismatch naming all that is missing, contradictory or unknown.
+
+    A run of a lab that has no entry is the reader's own.
+    """
+    kind = KINDS.get(str(evidence.record.report.get("schema")))
+    return kind.read(evidence) if kind else read_own(evidence)
 
 
 def work_out_runs(runs: Mapping[str, Run], note: Workings) -> None:

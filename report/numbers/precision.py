@@ -21,6 +21,7 @@ from report.numbers.run import (
     read_setting,
     source_of,
 )
+from report.numbers.steadiness import Trend, trend_of
 from report.record import Record
 from report.source import Source
 
@@ -132,6 +133,11 @@ class Timing:
     minimum: float
     maximum: float
 
+    @property
+    def trend(self) -> Trend:
+        """Whether the calls still became faster or slower while they were timed."""
+        return trend_of(self.samples)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimingFloor:
@@ -235,7 +241,8 @@ def read_precision(evidence: Evidence) -> PrecisionRun:
             case: report.within("reference").within(case).number("norm") for case in CASES
         },
         floor=TimingFloor(
-            clock=_timing(floor.within("clock")), empty_call=_timing(floor.within("empty_call"))
+            clock=read_timing(floor.within("clock")),
+            empty_call=read_timing(floor.within("empty_call")),
         ),
         results=tuple(
             _result(results.within(f"{case}-{policy}"), case, policy, files)
@@ -308,19 +315,20 @@ def _result(fields: Fields, case: Case, policy: Policy, files: Mapping[str, str]
         max_abs_error=fields.number("max_abs_error"),
         sqnr_db=sqnr,
         sqnr_db_reason=sqnr_reason,
-        stored=_stored(fields.within("stored_bytes")),
+        stored=read_stored(fields.within("stored_bytes")),
         memory=read_memory(fields.within("compiler_memory_bytes")),
         quantization=(
             _quantization(fields.within("quantization")) if fields.has("quantization") else None
         ),
-        timing=_timing(fields.within("timing_s")),
+        timing=read_timing(fields.within("timing_s")),
         stablehlo=read_artifact(program, "stablehlo", "stablehlo_sha256", files),
         hlo=read_artifact(program, "hlo", "hlo_sha256", files),
         output=_kept(output, files),
     )
 
 
-def _stored(fields: Fields) -> StoredBytes:
+def read_stored(fields: Fields) -> StoredBytes:
+    """The parts, and the sums that must follow from them."""
     stored = StoredBytes(
         x_values=fields.count("x_values"),
         w_values=fields.count("w_values"),
@@ -417,7 +425,8 @@ def _of_both(fields: Fields) -> int:
     return fields.count("x") + fields.count("w")
 
 
-def _timing(fields: Fields) -> Timing:
+def read_timing(fields: Fields) -> Timing:
+    """Every sample, and the summary that must follow from them."""
     timing = Timing(
         samples=fields.numbers("samples"),
         median=fields.number("median"),

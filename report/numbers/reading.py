@@ -10,6 +10,9 @@ from report.errors import EvidenceMismatch, Fault
 SMALLEST, LARGEST = 1e-60, 1e60
 """Bounds of what a run can measure: FP32 itself ends at 1.4e-45 and 3.4e38."""
 
+MAX_WORDS = 1_000
+"""Characters of one text that is printed as it is."""
+
 _ABSENT = object()
 _Empty = TypeVar("_Empty")
 
@@ -37,6 +40,19 @@ class Fields:
             return value
         return self._wrong(key, value, "a name on one line, at most 200 characters", "")
 
+    def words(self, key: str) -> str:
+        """A text on one line, which may be empty; "" for null as well."""
+        value = self._get(key)
+        if value is None:
+            return ""
+        if (
+            isinstance(value, str)
+            and len(value) <= MAX_WORDS
+            and (not value or value.isprintable())
+        ):
+            return value
+        return self._wrong(key, value, f"a text on one line, at most {MAX_WORDS} characters", "")
+
     def flag(self, key: str) -> bool:
         value = self._get(key)
         return value if isinstance(value, bool) else self._wrong(key, value, "true or false", False)
@@ -48,9 +64,18 @@ class Fields:
             return value
         return self._wrong(key, value, "a whole number, zero or more", 0)
 
+    def integer(self, key: str) -> int:
+        """A whole number, also below zero."""
+        value = self._get(key)
+        return value if type(value) is int else self._wrong(key, value, "a whole number", 0)
+
     def optional_count(self, key: str) -> int | None:
         """A whole number of at least zero, or None where it says null."""
         return None if key in self.found and self.found[key] is None else self.count(key)
+
+    def optional_flag(self, key: str) -> bool | None:
+        """True or false, or None where it says null."""
+        return None if key in self.found and self.found[key] is None else self.flag(key)
 
     def number(self, key: str) -> float:
         """A finite number of at least zero."""
@@ -96,6 +121,13 @@ class Fields:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         return self._wrong(key, value, "a list of texts", ())
+
+    def lists(self, key: str) -> tuple[tuple[object, ...], ...]:
+        """A list of lists."""
+        value = self._get(key)
+        if isinstance(value, list) and all(isinstance(item, list) for item in value):
+            return tuple(map(tuple, value))
+        return self._wrong(key, value, "a list of lists", ())
 
     def objects(self, key: str) -> "tuple[Fields, ...]":
         """The objects of a list; their faults are noted with this one's."""

@@ -23,6 +23,18 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What two measurements must share before one may be read as a share of the other."""
+
+    platform: str
+    device_kind: str
+    cpu_model: str
+
+    def __str__(self) -> str:
+        return f"{self.device_kind} ({self.platform}, {self.cpu_model})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """On what, when and with which JAX the run was made, as its environment says."""
 
@@ -34,6 +46,14 @@ class Setting:
     recorded_at: str
     """UTC, such as 2026-11-30T01:02:03Z."""
     jax: str
+    cpu_model: str
+    """The processor that the device is, or that it sits beside."""
+
+    @property
+    def machine(self) -> Machine:
+        return Machine(
+            platform=self.platform, device_kind=self.device_kind, cpu_model=self.cpu_model
+        )
 
     @property
     def statement(self) -> str:
@@ -134,6 +154,7 @@ def read_setting(fields: Fields) -> Setting:
         processes=devices.count("process_count"),
         recorded_at=recorded_at(fields),
         jax=versions.name("jax"),
+        cpu_model=fields.within("cpu").name("model"),
     )
     fields.texts("redacted")
     if setting.platform not in PLATFORMS:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from report.content import Model
 from report.numbers.workings import Workings
-from report.specs import Chip, NumberFormat, Spec, documented_figures
+from report.specs import Chip, Documented, NumberFormat, Spec, documented_figures
 from report.units import Quantity
 
 
@@ -56,9 +56,12 @@ def documented_text(value: object) -> str:
 
 
 def _state_spec(pointer: str, spec: Spec, note: Workings) -> None:
-    value = spec.value
-    number = value if isinstance(value, Quantity | int | str | None) else documented_text(value)
-    note.state(pointer, number, "documented", reason=spec.reason)
+    note.state(pointer, stated(spec.value), "documented", reason=spec.reason)
+
+
+def stated(value: Documented | None) -> Quantity | int | str | None:
+    """A documented value as it can be pointed at and printed: several are one text."""
+    return value if isinstance(value, Quantity | int | str | None) else documented_text(value)
 
 
 def _unit(name: str) -> str:

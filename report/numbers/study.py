@@ -14,11 +14,14 @@ from report.errors import ContentFault, EvidenceMismatch
 from report.evidence import Evidence
 from report.numbers.ceilings import Verdict, judge
 from report.numbers.kinds import R, featured, of_kind, read_run, work_out_runs
+from report.numbers.least_time import work_out_least_times
 from report.numbers.lowering import Preflight
 from report.numbers.precision import PrecisionRun
+from report.numbers.profile import Profile
 from report.numbers.run import Run
 from report.numbers.stated import state_chips, state_formats, state_models
-from report.numbers.trace import TraceSummary, read_trace, work_out_trace
+from report.numbers.timing import agree_on_programs
+from report.numbers.trace import read_trace
 from report.numbers.values import Values
 from report.numbers.worked_counting import work_out_counting
 from report.numbers.worked_memory import (
@@ -34,6 +37,7 @@ from report.numbers.worked_precision import (
     work_out_tiny_row,
 )
 from report.numbers.worked_roofline import RooflineStudy, work_out_roofline
+from report.numbers.worked_trace import work_out_trace
 from report.numbers.workings import Workings
 
 MODEL = "lesson"
@@ -46,7 +50,8 @@ class Study:
 
     runs: Mapping[str, Run]
     """Every recorded run, by record."""
-    traces: Mapping[str, TraceSummary]
+    traces: Mapping[str, Profile]
+    """Every capture, by the record that it belongs to."""
     ceilings: tuple[Verdict, ...]
     """Which documented rates a matrix instruction of the same format bears out."""
     memory: MemoryStudy
@@ -89,9 +94,11 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
     work_out_tiny_row(note)
     work_out_integer_range(note)
 
+    agree_on_programs(runs)
     work_out_runs(runs, note)
-    for name, trace in traces.items():
-        work_out_trace(name, trace, note)
+    work_out_least_times(runs, content.chips, note)
+    for trace in traces.values():
+        work_out_trace(trace, note)
     shown = featured(runs, PrecisionRun)
     step = step_of(shown, note) if shown else None
 
@@ -117,10 +124,10 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
 
 def _read(
     evidence: Mapping[str, Evidence],
-) -> tuple[dict[str, Run], dict[str, TraceSummary]]:
+) -> tuple[dict[str, Run], dict[str, Profile]]:
     """Every run and capture, by record, or one refusal with the faults of all."""
     runs: dict[str, Run] = {}
-    traces: dict[str, TraceSummary] = {}
+    traces: dict[str, Profile] = {}
     refusals: list[EvidenceMismatch] = []
     for name, found in sorted(evidence.items()):
         try:

@@ -52,9 +52,16 @@ class Values(Mapping[str, Value]):
     """All values of one build. Iterating gives the known ones; a record's are found on demand."""
 
     def __init__(
-        self, known: Mapping[str, Value], documents: Mapping[str, Mapping[str, object]]
+        self,
+        known: Mapping[str, Value],
+        documents: Mapping[str, Mapping[str, object]],
+        profile_page: str = "profiles/{}.html",
     ) -> None:
-        """`known` by pointer; `documents` are recorded JSON, by the part of a pointer before #."""
+        """`known` by pointer; `documents` are recorded JSON, by the part of a pointer before #.
+
+        `profile_page` is where a capture is shown, by the name of its record.
+        """
+        self._profile_page = profile_page
         self._known = dict(known)
         self._documents = dict(documents)
 
@@ -110,6 +117,8 @@ class Values(Mapping[str, Value]):
             return f"{document}.html#{keys[0]}"
         if document in self._documents:
             record, _, part = document.partition("/")
+            if part == "trace":
+                return f"{self._profile_page.format(record)}#{_PARTS.get(keys[0], 'files')}"
             return f"records/{record}.html#{self._grammar(record).section(part, keys)}"
         return f"workings.html#{anchor(pointer)}"
 
@@ -170,6 +179,16 @@ class Values(Mapping[str, Value]):
                 )
             here = inner[0]
         return keys, here, parent
+
+
+_PARTS = {
+    **dict.fromkeys(("planes", "device_planes", "findings", "clocks"), "qualification"),
+    **dict.fromkeys(("steps", "steps_summary", "window"), "steps"),
+    **dict.fromkeys(("lines", "lanes"), "lanes"),
+    **dict.fromkeys(("operations", "totals"), "operations"),
+    **dict.fromkeys(("gaps", "gaps_summary"), "gaps"),
+}
+"""The section of a profile's page that shows a part of its summary; the others: its files."""
 
 
 def anchor(pointer: str) -> str:

@@ -6,6 +6,7 @@ from statistics import median
 
 from report.numbers.precision import CASES, INT32_MAX, POLICIES, PrecisionRun, Result
 from report.numbers.quantizer import BOUND, QuantizedRow, float32, quantize
+from report.numbers.worked_traffic import work_out_traffic
 from report.numbers.workings import Workings
 
 
@@ -86,7 +87,24 @@ def work_out_precision(run: PrecisionRun, note: Workings) -> None:
     )
     for case in CASES:
         _headroom(base, results, run.result(case, "int8"), note)
+    for result in run.results:
+        samples = f"{results}/{result.id}/timing_s/samples"
+        s = note.derive(
+            f"{base}/trend/{result.id}",
+            result.timing.trend.s,
+            r"S = \sum_{i<j} \mathrm{sign}(t_j - t_i)",
+            samples,
+            kind="measured",
+        )
+        note.derive(
+            f"{base}/steadiness/{result.id}",
+            result.timing.trend.steadiness.value,
+            r"|S| \text{ against its two-sided 5 \% limit}",
+            s,
+            kind="measured",
+        )
     _outlier(run, base, results, note)
+    work_out_traffic(run, note)
 
 
 def step_of(run: PrecisionRun, note: Workings) -> QuantizationStep | None:

@@ -1,30 +1,65 @@
 """Lessons and decision notes: Markdown documents, each with the one before and the one after."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 from markupsafe import Markup
 
 from report.content import Document
-from report.pages.manuscript import Manuscript
+from report.numbers.study import digest_of
+from report.pages.anchors import Anchor
+from report.pages.kept import Workshop
+from report.pages.manuscript import Manuscript, read
 from report.pages.press import Page, Press, deck_of
 from report.pages.prose import Galley
 from report.pages.report_page import path_of
 
 
-def set_document(
-    press: Press, documents: Sequence[tuple[Document, Manuscript]], at: int, kind: str
-) -> None:
+@dataclass(slots=True)
+class Draft:
+    """A document with its page and its places, parsed once somebody asks for its words."""
+
+    document: Document
+    page: str
+    anchors: Sequence[Anchor] = ()
+    parsed: Manuscript | None = None
+
+    @property
+    def manuscript(self) -> Manuscript:
+        if self.parsed is None:
+            document = self.document
+            self.parsed = read(
+                document.body, path=document.path, page=self.page, first_line=document.first_line
+            )
+        return self.parsed
+
+
+def draft(document: Document, folder: str, shop: Workshop) -> Draft:
+    """The places of a document of `folder`: kept from when it was last read, or read now."""
+    made = Draft(document=document, page=f"{folder}/{document.slug}.html")
+    key = digest_of(["places", shop.machinery, made.page, document.path, document.sha256])
+    if shop.store and (found := shop.store.get(key)) is not None:
+        made.anchors = [Anchor(**place) for place in json.loads(found)]
+        return made
+    made.anchors = made.manuscript.anchors
+    if shop.store and not made.manuscript.faults:
+        shop.store.put(key, json.dumps([asdict(place) for place in made.anchors]).encode())
+    return made
+
+
+def set_document(press: Press, drafts: Sequence[Draft], at: int, kind: str) -> None:
     """A lesson, or a decision note: the one at `at`, with the one before and the one after."""
-    document, manuscript = documents[at]
+    document, manuscript = drafts[at].document, drafts[at].manuscript
     galley = press.galley(manuscript.page)
     body = Markup(galley.blocks(manuscript))
     lesson = kind == "lesson"
     steps = [
-        (way, word, documents[to][1].page, documents[to][0].title)
+        (way, word, drafts[to].page, drafts[to].document.title)
         for way, word, to in (("back", "Before", at - 1), ("next", "Next", at + 1))
-        if 0 <= to < len(documents)
+        if 0 <= to < len(drafts)
     ]
-    if lesson and at == len(documents) - 1:
+    if lesson and at == len(drafts) - 1:
         steps += [
             ("next", "Next: the decision", path_of(report), report.title)
             for report in list(press.content.reports.values())[:1]

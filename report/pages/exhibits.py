@@ -8,10 +8,11 @@ from hashlib import sha256
 from math import log2
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from report.exhibit import Cell, Column, Control, Figure, Scalar, Table
 from report.pages.anchors import AnchorKind, relative
+from report.pages.desk import Claim
 from report.pages.prose import Galley
 from report.pages.roles import KINDS
 from report.source import Source
@@ -95,6 +96,7 @@ def figure_context(figure: Figure, number: int, galley: Galley, made: Mapping[st
     where = f"figure {figure.name}"
     files = FigureFiles(figure=figure)
     published = files.all()
+    data = published[files.path("json")]
     page = galley.page
 
     def link(suffix: str, text: str) -> Context:
@@ -123,9 +125,9 @@ def figure_context(figure: Figure, number: int, galley: Galley, made: Mapping[st
         "data": {
             "id": f"data-{figure.name}",
             "name": f"{figure.name}.json",
-            "text": Markup(files.data.decode()),
-            "sha256": sha256(files.data).hexdigest(),
-            "size": size(len(files.data)),
+            "text": Markup(data.decode()),
+            "sha256": sha256(data).hexdigest(),
+            "size": size(len(data)),
         },
         "sources": [_source(source, page, made) for source in figure.sources],
         "draws": figure.draws.split(),
@@ -175,7 +177,10 @@ def _cells(
 ) -> Iterator[Context]:
     for cell, column in zip(row, columns, strict=True):
         yield {
-            "text": _inline(galley, cell.text, where),
+            "id": claim(cell, galley) if cell.pointer else "",
+            "text": Markup(escape(cell.text))
+            if cell.pointer
+            else _inline(galley, cell.text, where),
             "kind": cell.kind or "",
             "title": KINDS[cell.kind] if cell.kind else "",
             "href": relative(cell.href, galley.page) if cell.href else "",
@@ -184,6 +189,19 @@ def _cells(
             "numeric": column.numeric,
             "head": column.head,
         }
+
+
+def claim(cell: Cell, galley: Galley) -> str:
+    """The id of a cell that prints a value, which joins what the page claims."""
+    made = Claim(
+        page=galley.page,
+        id=f"v-{len(galley.claims) + 1}",
+        pointer=cell.pointer,
+        format=cell.format,
+        text=cell.text,
+    )
+    galley.claims.append(made)
+    return made.id
 
 
 def bit_strip(widths: Sequence[int]) -> str:

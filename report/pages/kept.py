@@ -10,12 +10,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
-from report.cache import Store
+from report.cache import NullCache, Store
 from report.content import Content
 from report.evidence import Evidence
 from report.exhibit import Figure
+from report.inputs import machinery
 from report.numbers.study import Study, digest_of
 from report.pages.anchors import Anchors
 from report.pages.desk import Claim, Stated
@@ -26,8 +28,23 @@ Setter = Callable[[], None]
 """Sets one page or several on a press."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """Where work is kept, and what it is made with; nothing is kept without a store."""
+
+    store: Store | None
+    machinery: str
+    """SHA-256 of code, templates and libraries; empty without a store."""
+
+    @classmethod
+    def of(cls, templates: Path, cache: Store | None) -> "Workshop":
+        if cache is None or isinstance(cache, NullCache):
+            return cls(store=None, machinery="")
+        return cls(store=cache, machinery=machinery(str(templates)))
+
+
 def base_of(  # noqa: PLR0917 (one argument for each room before this one)
-    machinery: str,
+    made_with: str,
     content: Content,
     study: Study,
     evidence: Mapping[str, Evidence],
@@ -43,7 +60,7 @@ def base_of(  # noqa: PLR0917 (one argument for each room before this one)
     documents = (*content.lessons, *content.decisions)
     return digest_of(
         [
-            machinery,
+            made_with,
             study.digest,
             [(name, each.level, each.lab_changes) for name, each in evidence.items()],
             replace(content, lessons=(), decisions=()),

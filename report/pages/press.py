@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +15,7 @@ from report.cache import Store
 from report.content import Content, Document, Term
 from report.errors import Fault
 from report.evidence import Evidence
+from report.inputs import version
 from report.numbers.run import Scope
 from report.numbers.study import Study
 from report.pages.anchors import relative
@@ -43,6 +43,8 @@ class Page:
     """(name, inline Markdown) pairs under the title."""
     records: Sequence[str] = ()
     """Records whose numbers the page shows; their scope stands at its top."""
+    scope: Scope | None = None
+    """What stands there for numbers that no record vouches for."""
     contents: bool = False
     """Whether the page has a table of its sections beside it."""
     terms: bool = True
@@ -74,6 +76,8 @@ class Press:
     nav: Sequence[tuple[str, str]]
     """(text, site path) of the bar."""
     imprint: Imprint | None = None
+    alone: bool = False
+    """Whether these few pages are all there is, with no site around them."""
     pages: dict[str, str] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
@@ -123,6 +127,7 @@ class Press:
             ],
             "digest": self.study.digest[:12],
             "imprint": self.imprint,
+            "alone": self.alone,
         }
         self.pages[page.path] = self.template(page.kind).render(page=context, **body)
         self.titles[page.path] = page.title
@@ -141,6 +146,8 @@ class Press:
     def scopes(self, page: Page) -> list[Context]:
         """One line for each platform whose numbers the page shows."""
         by_statement: dict[tuple[str, str], list[str]] = {}
+        if page.scope:
+            by_statement[page.scope.platform, page.scope.statement] = []
         for name in page.records:
             scope = self.scope_of(name)
             by_statement.setdefault((scope.platform, scope.statement), []).append(name)

@@ -13,7 +13,7 @@ from markdown_it.tree import SyntaxTreeNode
 from markupsafe import Markup
 
 from report.errors import ContentFault, Fault, did_you_mean
-from report.ladder import NATIVE, calls_it_measured
+from report.ladder import NATIVE, as_read, calls_it_measured, leads_on
 from report.pages.anchors import NOUNS, AnchorKind
 from report.pages.code import LANGUAGES, UnknownLanguage, highlight
 from report.pages.desk import Claim, Desk, Heading, Stated
@@ -389,10 +389,28 @@ class Galley:
         return _glue(parts)
 
     def _check_sentences(self, node: SyntaxTreeNode, line: int) -> None:
-        """A sentence that shows a compiler's fact must not call it a measurement."""
-        text = "".join(map(self._as_words, _leaves(node)))
+        """What the words say once they are read together, whatever marks stand between them.
+
+        Arithmetic is claimed with evidence alone, and a sentence that shows a compiler's fact, or
+        leads on to it, must not call it a measurement.
+        """
+        plain = "".join(
+            "\n" if leaf.type == "softbreak" else leaf.content if leaf.type == "text" else _FACT
+            for leaf in _leaves(node)
+        )
+        plain = as_read(plain)
+        if found := NATIVE.search(plain.replace("\n", " ")):
+            self.fault(
+                line + plain.count("\n", 0, found.start()),
+                f"{found[0]!r} claims arithmetic without evidence",
+                "write {claim}`native FORMAT on TARGET; POINTER`, with a matrix instruction there",
+            )
+        text = as_read("".join(map(self._as_words, _leaves(node))))
+        before = ""
         for sentence in _SENTENCE.split(text):
-            if _FACT in sentence and (word := calls_it_measured(sentence)):
+            word = calls_it_measured(sentence) or leads_on(before, sentence)
+            before = sentence
+            if _FACT in sentence and word:
                 self.fault(
                     line,
                     f"{word!r} in a sentence that shows a compiler’s fact, which is no measurement",
@@ -457,12 +475,6 @@ class Galley:
                 line,
                 f"the number {found[0]!r} is typed",
                 "point at its value: {value}`pointer; format`, or mark it {given}`…`",
-            )
-        if lint and (found := NATIVE.search(text)):
-            self.fault(
-                line,
-                f"{found[0]!r} claims arithmetic without evidence",
-                "write {claim}`native FORMAT on TARGET; POINTER`, with a matrix instruction there",
             )
         return escape(text)
 

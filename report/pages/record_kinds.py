@@ -5,18 +5,30 @@ from typing import Any
 
 from report.evidence import Evidence
 from report.numbers.lowering import Preflight
+from report.numbers.own import OwnRun
 from report.numbers.precision import PrecisionRun
 from report.numbers.replay import Replay
+from report.numbers.representations import RepresentationsRun
 from report.numbers.run import Run
+from report.numbers.sweep import SweepRun
+from report.numbers.timing import TimingRun
 from report.pages.compiled_page import set_compiled
+from report.pages.own_page import set_own
 from report.pages.press import Press
 from report.pages.record_page import set_record
 from report.pages.replay_page import set_replay
+from report.pages.representations_page import set_representations
+from report.pages.sweep_page import set_sweep
+from report.pages.timing_page import set_timing
 
 Setter = Callable[[Press, Evidence, Any, Sequence[tuple[str, str, str, str]]], None]
 
 SETTERS: Mapping[type[Run], Setter] = {
     PrecisionRun: set_record,
     Preflight: set_compiled,
+    RepresentationsRun: set_representations,
     Replay: set_replay,
+    SweepRun: set_sweep,
+    TimingRun: set_timing,
+    OwnRun: set_own,
 }

@@ -14,6 +14,8 @@ from report.exhibit import Cell, Column, Kind, Scalar, Table, literal
 from report.notation import render
 from report.numbers.cluster import Cluster
 from report.numbers.precision import CASES, PrecisionRun, Result, Timing
+from report.numbers.profile import Profile
+from report.numbers.qualification import verdict
 from report.numbers.run import Artifact
 from report.pages.anchors import relative
 from report.pages.desk import Heading
@@ -76,27 +78,27 @@ def set_record(
             "inputs",
             "Operands and reference",
             "Case|X|W|SHA-256 of both|>Norm of the FP64 reference",
-            [inputs(case, record.report) for case in CASES],
+            [inputs(run.name, case, record.report) for case in CASES],
         ),
         "errors": table(
             "errors",
             "Error against an FP64 product of the original FP32 inputs",
             "Result|>Relative L2|>Largest absolute|>SQNR|>Full relative L2",
-            [errors(result) for result in results],
+            [errors(run.name, result) for result in results],
             ids,
         ),
         "stored": table(
             "stored",
             "Bytes of the operands as stored",
             "Result|>Values|>Scales|>Stored",
-            [stored(result) for result in results],
+            [stored(run.name, result) for result in results],
             [f"{each}-bytes" for each in ids],
         ),
         "compiler": table(
             "compiler",
             "Bytes of each program by the compiler’s own account: its figures, not measurements",
             "Result|>Arguments|>Output|>Alias|>Temporary|>Generated code|>Peak",
-            [memory(result) for result in results],
+            [memory(run.name, result) for result in results],
             [f"{each}-compiler" for each in ids],
         ),
         "quantization": table(
@@ -109,14 +111,14 @@ def set_record(
         "timing": table(
             "timing",
             "Wall time of warmed, synchronized calls on this machine. No policy is ranked by it.",
-            "Result|>Samples|>Minimum|>Median|>Maximum",
+            "Result|>Samples|>Minimum|>Median|>Maximum|Steadiness",
             [timing(code(result.id), result.timing) for result in results],
             [f"{each}-timing" for each in ids],
         ),
         "floor": table(
             "floor",
             "The floor under these times: what a sample costs with next to nothing to compute",
-            "What was called|>Samples|>Minimum|>Median|>Maximum",
+            "What was called|>Samples|>Minimum|>Median|>Maximum|Steadiness",
             [
                 timing(shown("Empty call: the dispatch floor"), run.floor.empty_call),
                 timing(shown("No call: the clock itself"), run.floor.clock),
@@ -132,7 +134,7 @@ def set_record(
             )
         ],
         "programs": list(programs(results, record, page.path)),
-        "trace": trace(record, table),
+        "trace": trace(press.study.traces.get(record.name), record),
         "cluster": processes(run.cluster, table) if run.cluster else None,
     }
     press.set(page, galley, **body, **common(evidence, galley))
@@ -143,7 +145,7 @@ def common(evidence: Evidence, galley: Galley) -> dict[str, Any]:
     record = evidence.record
     environment = {k: v for k, v in record.environment.items() if k not in {"schema", "redacted"}}
     return {
-        "environment": list(flat(environment)),
+        "environment": told_and_untold(environment),
         "redacted": list(record.environment.get("redacted", [])),
         "files": record_table(
             galley,
@@ -213,6 +215,12 @@ def shown(text: str, kind: Kind | None = None) -> Cell:
     return Cell(text=literal(text), kind=kind)
 
 
+def valued(pointer: str, number: float | None, spelling: str, kind: Kind, reason: str = "") -> Cell:
+    """A recorded number that a verifier can look up at `pointer`."""
+    text = render(number, spelling, reason=reason)
+    return Cell(text=text, kind=kind, pointer=pointer, format=spelling)
+
+
 def code(text: str) -> Cell:
     """Recorded text in code type."""
     return Cell(text=exhibit.code(text))
@@ -230,6 +238,33 @@ def flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield from flat(inner, f"{name}.{index}")
     else:
         yield name, _scalar(value)
+
+
+def told_and_untold(environment: Mapping[str, Any]) -> Context:
+    """Fields of environment.json as `flat` has them; those that are null apart, with reasons."""
+    known: list[tuple[str, str]] = []
+    unknown: list[tuple[str, str]] = []
+    _sort_out(environment, "", known, unknown)
+    return {"known": known, "unknown": unknown}
+
+
+def _sort_out(
+    value: Mapping[str, Any],
+    above: str,
+    known: list[tuple[str, str]],
+    unknown: list[tuple[str, str]],
+) -> None:
+    for key, inner in value.items():
+        name = f"{above}.{key}" if above else key
+        stem = key.removesuffix("_reason")
+        if stem != key and stem in value and None in (inner, value[stem]):
+            continue  # told with what it explains, or there is nothing to explain
+        if inner is None:
+            unknown.append((name, str(value.get(f"{key}_reason") or _scalar(None))))
+        elif isinstance(inner, Mapping) and inner:
+            _sort_out(inner, name, known, unknown)
+        else:
+            known += flat(inner, name)
 
 
 def _scalar(value: Scalar) -> str:
@@ -251,49 +286,55 @@ def requested(result: Result) -> tuple[Cell, ...]:
     )
 
 
-def inputs(case: str, report: Mapping[str, Any]) -> tuple[Cell, ...]:
-    found = report["inputs"][case]
+def inputs(record: str, case: str, report: Mapping[str, Any]) -> tuple[Cell, ...]:
+    found, norm = report["inputs"][case], report["reference"][case]["norm"]
     return (
         shown(case),
         shown(" × ".join(map(str, found["x_shape"]))),
         shown(" × ".join(map(str, found["w_shape"]))),
         code(found["sha256"]),
-        shown(render(report["reference"][case]["norm"], "fixed(3)"), "computed"),
+        valued(f"{record}#/reference/{case}/norm", norm, "fixed(3)", "computed"),
     )
 
 
-def errors(result: Result) -> tuple[Cell, ...]:
-    relative_error = result.relative_l2_error
+def errors(record: str, result: Result) -> tuple[Cell, ...]:
+    found, at = result.relative_l2_error, f"{record}#/results/{result.id}"
+    why, no_ratio = result.relative_l2_error_reason, result.sqnr_db_reason
     return (
         code(result.id),
-        shown(render(relative_error, "error", reason=result.relative_l2_error_reason), "measured"),
-        shown(render(result.max_abs_error, "scientific(2)"), "measured"),
-        shown(render(result.sqnr_db, "decibel(1)", reason=result.sqnr_db_reason), "measured"),
-        code(repr(relative_error)) if relative_error is not None else shown("not recorded"),
+        valued(f"{at}/relative_l2_error", found, "error", "measured", why),
+        valued(f"{at}/max_abs_error", result.max_abs_error, "scientific(2)", "measured"),
+        valued(f"{at}/sqnr_db", result.sqnr_db, "decibel(1)", "measured", no_ratio),
+        code(repr(found)) if found is not None else shown("not recorded"),
     )
 
 
-def stored(result: Result) -> tuple[Cell, ...]:
-    found = result.stored
-    counts = (found.values, found.scales, found.total)
-    return (code(result.id), *(shown(render(count, "bytes"), "computed") for count in counts))
-
-
-def memory(result: Result) -> tuple[Cell, ...]:
-    told = result.memory
-    counts = (
-        told.argument,
-        told.output,
-        told.alias,
-        told.temporary,
-        told.generated_code,
-        told.peak,
+def stored(record: str, result: Result) -> tuple[Cell, ...]:
+    found, at = result.stored, f"{record}#/results/{result.id}/stored_bytes"
+    return (
+        code(result.id),
+        valued(f"{at}/values", found.values, "bytes", "computed"),
+        valued(f"{at}/scales", found.scales, "bytes", "computed"),
+        valued(f"{at}/total", found.total, "bytes", "computed"),
     )
+
+
+def memory(record: str, result: Result) -> tuple[Cell, ...]:
+    told, at = result.memory, f"{record}#/results/{result.id}/compiler_memory_bytes"
+    parts = {
+        "argument": told.argument,
+        "output": told.output,
+        "alias": told.alias,
+        "temporary": told.temporary,
+        "generated_code": told.generated_code,
+        "peak": told.peak,
+    }
+    why = "this compiler does not tell"
     return (
         code(result.id),
         *(
-            shown(render(count, "bytes", reason="this compiler does not tell"), "estimated")
-            for count in counts
+            valued(f"{at}/{part}", count, "bytes", "estimated", why)
+            for part, count in parts.items()
         ),
     )
 
@@ -318,6 +359,7 @@ def timing(name: Cell, times: Timing) -> tuple[Cell, ...]:
             shown(render(seconds, "seconds(2)"), "measured")
             for seconds in (times.minimum, times.median, times.maximum)
         ),
+        Cell(text=times.trend.steadiness.value, kind="measured", note=times.trend.told),
     )
 
 
@@ -366,29 +408,13 @@ def listing(path: Path) -> str:
     return text if plain and len(text) <= MAX_TEXT else ""
 
 
-def trace(record: Record, table: Any) -> Context | None:
+def trace(profile: Profile | None, record: Record) -> Context | None:
+    """What its capture holds, in a sentence; a page of its own has all of it."""
     if record.trace is None:
         return None
-    steps = [
-        (
-            shown(str(step["number"])),
-            code(str(step["inner"])),
-            shown(render(int(step["start_ns"]) / 1e9, "seconds(1)"), "measured"),
-            shown(render(int(step["duration_ns"]) / 1e9, "seconds(1)"), "measured"),
-        )
-        for step in record.trace["steps"]
-    ]
-    planes = [
-        (shown(str(plane["name"])), shown(f"{plane['lines']}"), shown(f"{plane['events']:,}"))
-        for plane in record.trace["planes"]
-    ]
-    return {
-        "note": record.trace["note"],
-        "steps": table(
-            "trace-steps", "Steps of the warmed capture", "Step|Inner name|>Starts|>Lasts", steps
-        ),
-        "planes": table("trace-planes", "Planes of the capture", "Plane|>Lines|>Events", planes),
-    }
+    page = f"records/{record.name}.html"
+    href = relative(f"profiles/{record.name}.html", page) if profile else ""
+    return {"verdict": verdict(profile) if profile else "", "href": href}
 
 
 def processes(cluster: Cluster, table: Any) -> Context:

@@ -9,11 +9,14 @@ from markupsafe import Markup
 from report.content import DecisionReport
 from report.errors import ContentFault, Fault
 from report.notation import render
-from report.numbers.precision import PrecisionRun
+from report.numbers.comparing import FACTORS, compare
+from report.numbers.lowering import Preflight
 from report.pages.anchors import NOUNS, Anchor, Anchors, relative
 from report.pages.desk import Heading
+from report.pages.exhibits import Context
 from report.pages.press import Page, Press
 from report.pages.prose import Galley
+from report.pages.record_page import code, record_table, shown
 
 OUTCOMES = {"hold": "On hold", "adopt": "Adopted", "reject": "Rejected"}
 PARTS = {
@@ -63,10 +66,67 @@ def label(fact: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def cited(press: Press, galley: Galley, first: str) -> tuple[str, ...]:
-    """The record that a report rests on, and every other whose values it prints."""
-    others = (name for name in press.evidence if name in galley.cited and name != first)
-    return (first, *others)
+def cited(press: Press, galley: Galley, report: DecisionReport) -> tuple[str, ...]:
+    """The record that a report rests on, its baseline, and every other whose values it prints."""
+    named = galley.cited | ({report.baseline.record} if report.baseline else set())
+    return (report.record, *(name for name in press.evidence if name in named - {report.record}))
+
+
+def comparison_of(press: Press, report: DecisionReport, galley: Galley) -> Context | None:
+    """The record beside its baseline: every difference, and what may be credited to the factor.
+
+    A factor that is the same in both, and one that an adopted decision rests on although more
+    differs, contradict the report.
+    """
+    declared = report.baseline
+    if declared is None:
+        return None
+    baseline = press.evidence.get(declared.record)
+    faults = [
+        Fault(where=f"{report.path} baseline.{key}", found=found, expected=" or ".join(known))
+        for key, found, known in (
+            ("record", declared.record, press.evidence),
+            ("factor", declared.factor, FACTORS),
+        )
+        if found not in known
+    ]
+    press.faults += faults
+    if faults or baseline is None:
+        return None
+    one, two = baseline.record, press.evidence[report.record].record
+    found = compare(one, two, declared.factor)
+    if not found.changed or (report.decision.outcome == "adopt" and not found.credited):
+        press.faults.append(
+            Fault(
+                where=f"{report.path} baseline.factor",
+                found=found.verdict(),
+                expected=f"records that differ in {declared.factor} and in nothing else",
+                remedy="Measure again with one thing changed, or do not adopt on this comparison.",
+            )
+        )
+    galley.headings.append(Heading(level=2, id="baseline", text="Beside its baseline"))
+    rows = [
+        (code(each.field), shown(each.factor), shown(each.one), shown(each.two))
+        for each in found.differences
+    ]
+    results = [
+        (shown(each.name), shown(each.one), shown(each.two), shown(each.note))
+        for each in found.results
+    ]
+    names = f"{one.name}|{two.name}"
+    return {
+        "factor": declared.factor,
+        "baseline": one.name,
+        "href": relative(f"records/{one.name}.html", galley.page),
+        "credited": found.credited,
+        "verdict": found.verdict(),
+        "differences": record_table(
+            galley, "differences", "Every difference", columns=f"Field|Factor|{names}", rows=rows
+        ),
+        "results": record_table(
+            galley, "results", "What both measured", columns=f"Result|{names}|Note", rows=results
+        ),
+    }
 
 
 def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) -> None:
@@ -81,8 +141,8 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
             )
         )
         return
-    run = press.study.of(PrecisionRun).get(report.record)
-    if run is None:
+    run = press.study.runs[report.record]
+    if isinstance(run, Preflight):
         press.faults.append(
             Fault(
                 where=f"{report.path} record",
@@ -131,13 +191,13 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
 
     galley.headings.append(Heading(level=2, id="decision", text="Decision"))
     metric = galley.inline(
-        f"{{value}}`{report.target.metric}; error`", f"{report.path} target.metric"
+        f"{{value}}`{report.target.metric}; {report.target.format}`", f"{report.path} target.metric"
     )
     target = {
         "statement": text(report.target.statement, "target.statement"),
         "metric": Markup(metric),
         "threshold": f"{COMPARATORS[report.target.comparator]}"
-        f" {render(report.target.threshold, 'error')}",
+        f" {render(report.target.threshold, report.target.format)}",
         "met": measured is not None and report.target.met_by(measured),
     }
     decision = {
@@ -177,9 +237,11 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
             }
         )
     record = evidence.record
+    against = comparison_of(press, report, galley)
     press.set(
-        replace(page, records=cited(press, galley, report.record)),
+        replace(page, records=cited(press, galley, report)),
         galley,
+        against=against,
         status=report.status,
         missing=[name.replace("_", " ").replace(".", ": ", 1) for name in report.missing],
         target=target,

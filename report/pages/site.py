@@ -14,27 +14,26 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from report.cache import NullCache, Store
+from report.cache import Store
 from report.content import Content, Document
 from report.errors import ContentFault, raise_if_any
 from report.evidence import Evidence
 from report.exhibit import Figure, Table
-from report.inputs import machinery
 from report.numbers.precision import PrecisionRun
 from report.numbers.study import Study
 from report.pages.anchors import NOUNS, Anchor, Anchors
 from report.pages.desk import Claim, Desk, Stated
-from report.pages.documents import set_document
+from report.pages.documents import Draft, draft, set_document
 from report.pages.exhibits import FigureFiles, Shelf
 from report.pages.front_page import set_index
-from report.pages.kept import Kept, base_of
+from report.pages.kept import Kept, Workshop, base_of
 from report.pages.links import check_links
 from report.pages.live import specifications
-from report.pages.manuscript import Manuscript, read
 from report.pages.preflight_page import PATH as PREFLIGHT
 from report.pages.preflight_page import TITLE as PREFLIGHT_TITLE
 from report.pages.preflight_page import add_preflight_anchors, set_preflight
 from report.pages.press import Imprint, Press, environment, term_anchor
+from report.pages.profile_page import add_profile_anchors, set_profiles
 from report.pages.reference import (
     TABLE_DECKS,
     TABLE_PAGES,
@@ -48,12 +47,12 @@ from report.pages.reference import (
 )
 from report.pages.report_page import add_anchors, path_of, set_report
 from report.pages.search import search_text
+from report.pages.timing_page import add_timing_anchors
 
 STYLES = ("tokens", "base", "layout", "figure", "table", "code", "report", "print")
 """In the order in which they are joined into one sheet."""
 SCRIPTS = ("boot", "page", "search")
 """The last is for the search page alone."""
-ROOT = Path(__file__).resolve().parents[2]
 Once = Callable[..., None]
 """`Kept.once`, on one press."""
 RUNTIME = "assets/vega.js"
@@ -87,15 +86,18 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
         pieces=pieces,
     )
     anchors = Anchors()
-    lessons = [(lesson, survey(lesson, "lessons", anchors)) for lesson in content.lessons]
-    decisions = [(note, survey(note, "decisions", anchors)) for note in content.decisions]
+    shop = Workshop.of(templates, cache)
+    lessons = survey(content.lessons, "lessons", anchors, shop)
+    decisions = survey(content.decisions, "decisions", anchors, shop)
     add_fixed_anchors(content, evidence, figures, anchors)
     add_preflight_anchors({"fig": list(figures), "tab": list(tables)}, anchors)
+    add_timing_anchors(study, figures, anchors)
+    add_profile_anchors(study.traces, figures, anchors)
     desk = Desk(
         anchors=anchors,
         values=study.values,
         terms={name.lower(): term_anchor(name) for name in content.glossary},
-        pieces=_Pieces(pieces),
+        pieces=MacroPieces(pieces),
         exhibits=shelf,
     )
     press = Press(
@@ -108,13 +110,14 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
         imprint=imprint,
     )
 
-    once = partial(_kept(press, figures, tables, templates, cache).once, press)
+    once = partial(_kept(press, figures, tables, shop).once, press)
     once("index", lambda: set_index(press, figures))
     set_documents(press, once, lessons, "lesson")
     for path, deck in TABLE_DECKS.items():
         once(path, partial(set_table_page, press, path, deck))
     once("preflight", lambda: set_preflight(press))
     once("records", lambda: set_records(press))
+    once("profiles", lambda: set_profiles(press))
     for report in content.reports.values():
         once(path_of(report), partial(set_report, press, report, dict(figures)))
     set_documents(press, once, decisions, "decision")
@@ -128,7 +131,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     raise_if_any(ContentFault, "The pages cannot be set as they are written:", press.faults)
 
     site: dict[str, bytes | Path] = {path: html.encode() for path, html in press.pages.items()}
-    site |= assets(templates, figures, imprint)
+    site |= assets(templates, figures, search=not imprint)
     if not imprint:
         site["assets/search-text.js"] = search_text(press.finished, press.titles)
     site |= exhibit_files(figures, evidence)
@@ -145,26 +148,20 @@ def featured_first(evidence: Mapping[str, Evidence], study: Study) -> dict[str, 
     return dict(sorted(evidence.items(), key=lambda item: item[0] != first))
 
 
-def set_documents(
-    press: Press, once: Once, documents: Sequence[tuple[Document, Manuscript]], kind: str
-) -> None:
-    for at, (document, manuscript) in enumerate(documents):
-        setter = partial(set_document, press, documents, at, kind)
-        once(manuscript.page, setter, document.sha256)
+def set_documents(press: Press, once: Once, drafts: Sequence[Draft], kind: str) -> None:
+    for at, each in enumerate(drafts):
+        setter = partial(set_document, press, drafts, at, kind)
+        once(each.page, setter, each.document.sha256)
 
 
 def _kept(
-    press: Press,
-    figures: Mapping[str, Figure],
-    tables: Mapping[str, Table],
-    templates: Path,
-    cache: Store | None,
+    press: Press, figures: Mapping[str, Figure], tables: Mapping[str, Table], shop: Workshop
 ) -> Kept:
-    """What keeps the pages of `press`; nothing is kept without a cache."""
-    if cache is None or isinstance(cache, NullCache):
+    """What keeps the pages of `press`; nothing is kept without a store."""
+    if shop.store is None:
         return Kept(store=None, base="")
     base = base_of(
-        machinery(str(ROOT), str(templates)),
+        shop.machinery,
         press.content,
         press.study,
         press.evidence,
@@ -173,10 +170,10 @@ def _kept(
         press.desk.anchors,
         press.imprint,
     )
-    return Kept(store=cache, base=base)
+    return Kept(store=shop.store, base=base)
 
 
-class _Pieces:
+class MacroPieces:
     """The macros of the template module, each returning plain markup."""
 
     def __init__(self, module: Any) -> None:
@@ -190,16 +187,17 @@ class _Pieces:
 # What can be pointed at ------------------------------------------------------------------
 
 
-def survey(document: Document, folder: str, anchors: Anchors) -> Manuscript:
-    """Read a document and note its places."""
-    path = f"{folder}/{document.slug}.html"
-    manuscript = read(document.body, path=document.path, page=path, first_line=document.first_line)
-    anchors.add(
-        Anchor(kind="page", name=path.removesuffix(".html"), page=path, id="", label=document.title)
-    )
-    for place in manuscript.anchors:
-        anchors.add(place)
-    return manuscript
+def survey(
+    documents: Sequence[Document], folder: str, anchors: Anchors, shop: Workshop
+) -> list[Draft]:
+    """Read documents and note their places."""
+    drafts = [draft(document, folder, shop) for document in documents]
+    for each in drafts:
+        name, title = each.page.removesuffix(".html"), each.document.title
+        anchors.add(Anchor(kind="page", name=name, page=each.page, id="", label=title))
+        for place in each.anchors:
+            anchors.add(place)
+    return drafts
 
 
 def add_fixed_anchors(
@@ -243,12 +241,12 @@ def navigation(content: Content, imprint: Imprint | None) -> list[tuple[str, str
 
 
 def assets(
-    templates: Path, figures: Mapping[str, Figure], imprint: Imprint | None
+    templates: Path, figures: Mapping[str, Figure], *, search: bool
 ) -> dict[str, bytes | Path]:
     """Styles, scripts, typefaces and live figures."""
     style = "\n".join((templates / "style" / f"{name}.css").read_text("utf-8") for name in STYLES)
     files: dict[str, bytes | Path] = {"assets/assay.css": style.encode()}
-    for name in SCRIPTS[: -1 if imprint else None]:
+    for name in SCRIPTS[: None if search else -1]:
         files[f"assets/{name}.js"] = templates / "script" / f"{name}.js"
     for face in sorted((templates / "fonts").iterdir()):
         if face.suffix in {".woff2", ".txt", ".md"}:

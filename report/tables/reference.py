@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from report.content import Content
 from report.exhibit import Cell, Column, Table
 from report.notation import NBSP, render
-from report.numbers.stated import documented_text
+from report.numbers.stated import documented_text, stated
 from report.numbers.study import Study
 from report.source import Source
 from report.specs import Chip, Documented, NumberFormat, Reference, Spec
@@ -64,7 +64,7 @@ def chips_table(chips: Mapping[str, Chip]) -> Table:
         rows=tuple(
             (
                 Cell(text=plain(chip.name)),
-                *(_spec_cell(chip.specs[field]) for field in heads),
+                *(_spec_cell(chip, field) for field in heads),
                 _page_cell(chip),
             )
             for chip in chips.values()
@@ -97,9 +97,9 @@ def counting_units_table(study: Study, chips: Mapping[str, Chip]) -> Table:
         rows=tuple(
             (
                 Cell(text=plain(chip.name)),
-                *(_spec_cell(chip.specs[field]) for field in fields[:2]),
+                *(_spec_cell(chip, field) for field in fields[:2]),
                 _memory_cell(study, chip),
-                *(_spec_cell(chip.specs[field]) for field in fields[2:]),
+                *(_spec_cell(chip, field) for field in fields[2:]),
                 Cell(text=plain(chip.suffix_rule)),
             )
             for chip in chips.values()
@@ -125,7 +125,7 @@ def support_table(chips: Mapping[str, Chip]) -> Table:
             Column(head="Frameworks"),
         ),
         rows=tuple(
-            (Cell(text=plain(chip.name)), *(_spec_cell(chip.specs[field]) for field in fields))
+            (Cell(text=plain(chip.name)), *(_spec_cell(chip, field) for field in fields))
             for chip in chips.values()
         ),
         sources=_sources(chips, fields),
@@ -233,15 +233,18 @@ def _largest(number: float) -> str:
     return render(number, "scientific(2)") if number >= 1e6 else render(number, "integer")
 
 
-def _spec_cell(spec: Spec) -> Cell:
+def _spec_cell(chip: Chip, field: str) -> Cell:
     """The value with its source, then every other value with a link to its own, and a remark."""
+    spec = chip.specs[field]
     also, remark = _also(spec), plain(spec.note)
     if spec.value is None:
         reason = [plain(spec.reason), also[:1].upper() + also[1:], remark]
         return Cell(text="not listed", note=_sentences(reason))
     return Cell(
-        text=printed(spec.value),
+        text=render(stated(spec.value), "documented"),
         kind="documented",
+        pointer=f"chips#/{chip.id}/{field}",
+        format="documented",
         href=spec.source.href,
         note=_sentences([also, remark]) if remark else also,
     )

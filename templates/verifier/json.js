@@ -23,7 +23,7 @@ function parseJson(text) {
   };
   const read = ([, sign, digits, quoted], depth) => {
     if (depth > DEEPEST) refuse("too deep");
-    if (digits && digits.length > 400) refuse("a number without end");
+    if (digits && digits.length > 4300) refuse("a number without end");
     if (digits) return new Numeral(digits);
     if (quoted) return JSON.parse(quoted);
     if (sign === "{") return object(depth);

@@ -1,17 +1,6 @@
 /* The page itself: what the reader chose, and the verdict in words. Data enters as text alone. */
 
 const SCALE = [["mismatch", "Mismatch"], ["unchecked", "Could not check"], ["untrusted", "Not trusted"], ["trusted", "Trusted"]];
-const STATES = {
-  absent: "none",
-  good: "holds for the list; you pinned its key",
-  unknown: "holds for the list; you have not pinned its key",
-  expired: "holds for the list; its key has expired",
-  early: "holds for the list; its key is not yet valid",
-  revoked: "holds for the list; its key is revoked",
-  refused: "holds for the list; its key may not sign as this",
-  bad: "does not hold",
-  unsupported: "by a kind of key that is not checked here",
-};
 const WHATS = {
   changed: "is not what was listed",
   missing: "is listed, and not there",
@@ -144,7 +133,7 @@ async function ownStatus() {
   }
   return {
     list: await ownBytes("status", list, LARGEST_STATUS),
-    signature: await ownBytes("status", signature, LARGEST_SIGNATURE),
+    signature: await ownBytes("status", signature, LARGEST_STATUS),
   };
 }
 
@@ -177,7 +166,7 @@ function show(verdict, chosenAs) {
   verdictBox.replaceChildren(
     make("ol", { className: "scale", ariaLabel: "Verdict, on a scale of four" }, ...scale),
     make("h2", { id: "sentence" }, ...keysSetApart(verdict.sentence)),
-    listOf([...verdict.notes, ...verdict.unchecked.slice(verdict.exit === 12 ? 1 : 0)], "notes"),
+    listOf(verdict.notes, "notes"),
     faultTable(verdict.faults),
     checkedParts(verdict),
     make("h3", {}, "Not shown"),
@@ -200,19 +189,18 @@ function faultTable(faults) {
   return make("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Files at fault" }, table);
 }
 
-function checkedParts({ release, files, faults, author, reviewer, claims, status, exit }) {
-  const signature = ({ state, key, name }) => [
-    STATES[state], ...(key ? [". Key ", make("code", {}, key)] : []), ...(name ? [`, ${name} in your signers file`] : []),
-  ];
+function checkedParts({ release, files, faults, author, reviewer, claims, status, knows, exit }) {
   const named = new Set(faults.map(({ file }) => file)).size;
   const found = named ? `${named} at fault` : exit === 12 ? "not all could be read" : "all match, none added";
+  const bad = (role) => faults.some(({ file }) => file === `${SIGNATURES}${role}.sig`);
+  const signature = (role, { key, said }) => (bad(role) ? ["does not hold"] : keysSetApart(key ? said : "none"));
   const parts = [
     ["Release", release || "not read"],
     ["Files", files ? `${counted(files, "file")} listed; ${found}` : "not read"],
-    ["Author’s signature", ...signature(author)],
-    ["Reviewer’s signature", ...signature(reviewer)],
-    ["Numbers", claims ? `${counted(claims, "printed number")} derived again from the signed data` : "none derived"],
-    ["Status", status.until ? `${status.state}, as of ${status.until}` : "unknown"],
+    ["Author’s signature", ...signature("author", author)],
+    ["Reviewer’s signature", ...signature("reviewer", reviewer)],
+    ["Numbers", claims ? `${counted(claims, "printed number")} compared with the signed data` : "none compared"],
+    ["Status", status ? `${status.state}, as of ${status.until}` : knows ? `unknown after ${knows.date}` : "unknown"],
   ];
   const list = make("dl");
   for (const [term, ...words] of parts) list.append(make("dt", {}, term), make("dd", {}, ...words));
@@ -222,7 +210,8 @@ function checkedParts({ release, files, faults, author, reviewer, claims, status
 function notShown({ status }, { files, zip }) {
   return [
     "That the measurements are right. A signature says who vouches for which bytes.",
-    ...(status.state === "current" ? [] : ["That this is the latest report."]),
+    "That the evidence bears out what is stated of arithmetic: the build weighs it, this page does not.",
+    ...(status?.state === "current" ? [] : ["That this is the latest report."]),
     "When it was signed. Dates in a release are declared by its author.",
     ...(files ? ["Empty folders: a browser leaves them out of a chosen folder."] : []),
     ...(zip ? [] : ["Links and pipes: a browser leaves them out, or follows them. verify.py names them."]),

@@ -5,11 +5,9 @@
 const MANIFEST = "MANIFEST.sha256";
 const SIGNATURES = "signatures/";
 const MOST_FILES = 10000;
-const LARGEST_FILE = 256 << 20;
+const LARGEST_FILE = 64 << 20;
 const LARGEST_SUM = 2 ** 30;
 const LARGEST_LIST = 4 << 20;
-const LARGEST_JSON = 64 << 20;
-const LARGEST_SIGNATURE = 16 << 10;
 const LARGEST_STATUS = 1 << 20;
 const SEGMENT = /^[A-Za-z0-9_-](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?$/;
 const MODES = { 0: "", 8: "", 10: "symlink", 4: "empty" };
@@ -20,6 +18,7 @@ class Release {
     this.faults = [];
     this.listed = new Map();
     this.left = LARGEST_SUM;
+    this.manifest = new Uint8Array(0);
   }
 
   /* Find every file, read the list, and name all that is not as listed. `chosen` is {files} of a
@@ -31,7 +30,7 @@ class Release {
     if (!this.files.has(MANIFEST)) {
       throw new Unchecked(`there is no ${MANIFEST}, so this is no release.`);
     }
-    this.manifest = await this.read(MANIFEST, LARGEST_LIST);
+    this.manifest = await this.read(MANIFEST);
     this.parse(latin(this.manifest));
     for (const name of this.listed.keys()) if (!this.files.has(name)) this.fault(name, "missing");
     let done = 0;
@@ -101,31 +100,27 @@ class Release {
     }
     const names = [...this.listed.keys()].sort();
     const low = new Set(names.map((name) => name.toLowerCase()));
-    const nested = [...low].some((name) => {
-      const parts = name.split("/");
-      return parts.some((_, count) => low.has(parts.slice(0, count).join("/")));
-    });
     const form = names.map((name) => `${this.listed.get(name)}  ${name}\n`).join("");
-    if (form !== text || !names.length || low.size < names.length || nested) {
+    if (form !== text || !names.length || low.size < names.length) {
       this.fault(MANIFEST, "manifest");
     }
   }
 
   async digest(name) {
-    return sha256(await this.read(name, LARGEST_FILE));
+    return sha256(await this.read(name));
   }
 
-  /* A whole file, which may be at most `limit` bytes; one that its zip garbles is empty. */
-  async read(name, limit = LARGEST_JSON) {
+  /* A whole file; one that its zip garbles is empty. */
+  async read(name) {
     let bytes = new Uint8Array(0);
     try {
       bytes = await this.files.get(name)();
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      this.fault(name, "changed");
+      if (this.listed.has(name)) this.fault(name, "changed");
     }
     this.left -= bytes.length;
-    if (bytes.length > limit || this.left < 0) {
+    if (bytes.length > LARGEST_FILE || this.left < 0) {
       throw new Unchecked(`${printable(name)} is larger than a release may hold.`);
     }
     return bytes;

@@ -5,10 +5,6 @@ const BEGIN = "-----BEGIN SSH SIGNATURE-----\n";
 const END = "\n-----END SSH SIGNATURE-----\n";
 const PLAIN_KEY = "ssh-ed25519";
 const SECURITY_KEY = "sk-ssh-ed25519@openssh.com";
-const KNOWN_HASHES = { sha256: "SHA-256", sha512: "SHA-512" };
-
-/* A signature by a kind of key that is not checked here. */
-class Unsupported extends Error {}
 
 /* Fields off the front of a buffer, as SSH writes them. */
 class Fields {
@@ -40,8 +36,7 @@ class Fields {
   }
 }
 
-/* The blob of the key that signed `message` for `namespace`. A Fault when the signature does not
-   hold, Unsupported when its kind of key is not checked here. */
+/* The blob of the key that signed `message` for `namespace`; a Fault when it does not hold. */
 async function checkSignature(armored, message, namespace) {
   const fields = new Fields(withoutArmor(armored));
   if (latin(fields.take(6)) !== "SSHSIG" || fields.number() !== 1) refuse("no SSHSIG");
@@ -51,13 +46,13 @@ async function checkSignature(armored, message, namespace) {
   const hash = fields.word();
   const signature = new Fields(fields.string());
   fields.close();
-  if (purpose !== namespace || reserved.length || !Object.hasOwn(KNOWN_HASHES, hash)) {
+  if (purpose !== namespace || reserved.length || hash !== "sha512") {
     refuse("a signature for another purpose");
   }
   const key = keyOf(blob);
   if (signature.word() !== key.type) refuse("a signature of another kind than its key");
   const proof = signature.string();
-  const hashed = await digest(KNOWN_HASHES[hash], message);
+  const hashed = await digest("SHA-512", message);
   let signed = joined(ascii("SSHSIG"), ...[ascii(namespace), reserved, ascii(hash), hashed].map(sshString));
   if (key.application) {
     const flagsAndCounter = signature.take(5);
@@ -74,7 +69,7 @@ function keyOf(blob) {
   const fields = new Fields(blob);
   const type = fields.word();
   if (type !== PLAIN_KEY && type !== SECURITY_KEY) {
-    throw new Unsupported(`made with a key of type ${printable(type.slice(0, 40))}.`);
+    throw new Unchecked(printable(`the signature is by a key of type ${type.slice(0, 40)}.`));
   }
   const point = fields.string();
   const application = type === SECURITY_KEY ? fields.string() : null;

@@ -8,35 +8,38 @@ class Misread extends Error {
   }
 }
 
+const UNKNOWN = "The list is signed by a key you have not pinned: anyone can make such a signature.";
 const SIGNER = /^("[^"]*"|[^\s"]+)\s+(?:((?:[^\s"]|"[^"]*")+)\s+)??((?:ssh|sk|ecdsa)-[a-z0-9@.-]+)\s+([A-Za-z0-9+/]+={0,2})(?:\s.*)?$/;
 const KEY_LINE = /^(?:ssh|sk)-[a-z0-9@.-]+ ([A-Za-z0-9+/]+={0,2})(?: .*)?$/;
 const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/;
-const SIGNER_OPTIONS = ["namespaces", "valid-after", "valid-before", "cert-authority"];
+const SIGNER_OPTIONS = ["namespaces", "valid-after", "valid-before"];
 
 class Trust {
   /* Texts of the fields `pins`, `signers`, `revoked`; `at` in seconds since 1970. */
   static async read({ pins, signers, revoked, at }) {
     const trust = new Trust();
     trust.at = at;
-    trust.signers = linesOf(signers).map(readSigner).filter(Boolean);
+    trust.signers = linesOf(signers).map(readSigner);
     trust.pins = await fingerprints(pins, "pin", "Neither a fingerprint (SHA256:…) nor a public key");
     trust.revoked = await fingerprints(revoked, "revoked", "Neither a fingerprint nor a public key");
     return trust;
   }
 
-  /* {state, key, name}: of a good signature by `blob`; the name is the signers file's. */
+  /* {good, key, name, said}: of a signature by `blob` that holds; the name is the signers file's. */
   async judge(blob, namespace) {
     const key = await fingerprint(blob);
-    const states = new Map(this.pins.has(key) ? [["good", null]] : []);
-    for (const { key: signer, name, namespaces, after, before } of this.signers) {
-      let state = this.at > before ? "expired" : "good";
-      if (this.at < after) state = "early";
-      if (namespaces !== undefined && !matches(namespace, namespaces)) state = "refused";
-      if (equal(signer, blob) && !states.has(state)) states.set(state, name);
+    let [doubt, name] = [this.pins.has(key) ? "" : UNKNOWN, null];
+    const doubted = (source, why) => `It is signed with key ${key}, and your ${source} says that key is ${why}.`;
+    for (const signer of this.signers) {
+      if (!doubt || !equal(signer.key, blob)) continue;
+      let why = this.at > signer.before ? "expired" : "";
+      if (this.at < signer.after) why = "not yet valid";
+      if (!matches(namespace, signer.namespaces)) why = "not for this role";
+      [doubt, name] = why ? [doubted("signers file", why), null] : ["", signer.name];
     }
-    if (this.revoked.has(key)) return { state: "revoked", key, name: null };
-    const state = ["good", "expired", "early", "refused"].find((each) => states.has(each));
-    return { state: state ?? "unknown", key, name: state === "good" ? states.get(state) : null };
+    if (this.revoked.has(key)) [doubt, name] = [doubted("list of revoked keys", "revoked"), null];
+    const by = name ? `by ${name} with key ${key}` : `with key ${key}`;
+    return { good: !doubt, key, name, said: doubt || `Signed ${by} which you pinned.` };
   }
 }
 
@@ -57,7 +60,7 @@ async function fingerprints(text, field, complaint) {
   return found;
 }
 
-/* One line of a signers file; null for an authority, which is not supported. */
+/* One line of a signers file. */
 function readSigner([line, number]) {
   const [, principals, options = "", , key] = SIGNER.exec(line) || [];
   const written = [...options.matchAll(/([A-Za-z-]+)(?:="([^"]*)")?(?:,|$)/g)];
@@ -66,15 +69,14 @@ function readSigner([line, number]) {
   const blob = key && fromBase64(key);
   if (
     !principals || !blob || whole !== options || told.size < written.length
-    || [...told.keys()].some((name) => !SIGNER_OPTIONS.includes(name))
+    || [...told.keys()].some((name) => !SIGNER_OPTIONS.includes(name)) || /[![]/.test(told.get("namespaces") ?? "")
   ) {
     throw new Misread("signers", `Line ${number} of the signers file cannot be read.`);
   }
-  if (told.has("cert-authority")) return null;
   const [name] = principals.replace(/^"|"$/g, "").split(",");
   return {
     name: /[*?!]/.test(name) ? null : printable(name),
-    namespaces: told.get("namespaces"),
+    namespaces: told.get("namespaces") ?? "*",
     after: told.has("valid-after") ? secondOf(told.get("valid-after")) : 0,
     before: told.has("valid-before") ? secondOf(told.get("valid-before")) : Infinity,
     key: blob,
@@ -94,14 +96,10 @@ function secondOf(text = "") {
   throw new Misread("signers", `'${printable(text)}' is no day; write it as 20260131.`);
 }
 
-/* OpenSSH's pattern list: commas, * and ?, and a ! that refuses. */
+/* Patterns as OpenSSH has them: commas, * and ?. */
 function matches(text, patterns) {
-  let found = false;
-  for (const pattern of patterns.split(",")) {
-    const plain = pattern.replace(/^!+/, "").replace(/[.+^${}()|[\]\\/-]/g, "\\$&");
-    if (!new RegExp(`^${plain.replaceAll("*", ".*").replaceAll("?", ".")}$`, "s").test(text)) continue;
-    if (pattern.startsWith("!")) return false;
-    found = true;
-  }
-  return found;
+  return patterns.split(",").some((pattern) => {
+    const plain = pattern.replace(/[.+^${}()|\]\\/-]/g, "\\$&");
+    return new RegExp(`^${plain.replaceAll("*", ".*").replaceAll("?", ".")}$`, "s").test(text);
+  });
 }

@@ -26,9 +26,7 @@ Files = dict[str, bytes]
 
 
 def encoded(point: tuple[int, ...]) -> bytes:
-    x, y, z, _ = point
-    inverse = pow(z, P - 2, P)
-    x, y = x * inverse % P, y * inverse % P
+    x, y = point
     return (y | (x & 1) << 255).to_bytes(32, "little")
 
 
@@ -130,10 +128,14 @@ def page(claims: tuple[tuple[str, str, str, str], ...] = CLAIMS) -> bytes:
     ).encode()
 
 
-def claims_json(claims: tuple[tuple[str, str, str, str], ...] = CLAIMS) -> bytes:
+def claims_json(
+    claims: tuple[tuple[str, str, str, str], ...] = CLAIMS,
+    statements: tuple[dict[str, str], ...] = (),
+) -> bytes:
     names = ("id", "pointer", "format", "text")
     listed = [{"page": "index.html", **dict(zip(names, claim, strict=True))} for claim in claims]
-    return as_json({"schema": "assay/claims/1", "claims": listed})
+    stated = [{"page": "index.html", **statement} for statement in statements]
+    return as_json({"schema": "assay/claims/1", "claims": listed, "statements": stated})
 
 
 def values(entries: Mapping[str, object]) -> bytes:
@@ -156,8 +158,8 @@ def tiny(**about: object) -> Files:
         "index.html": page(),
         "claims.json": claims_json(),
         "release.json": as_json(told | about),
-        "data/study.json": values({"/cache/bytes": {"number": 1610612736}}),
-        "data/chips.json": values({"/v5e/peak_bf16": {"quantity": "197 TFLOP/s per chip"}}),
+        "data/study.json": values({"/cache/bytes": {"number": 1610612736, "unit": "B"}}),
+        "data/chips.json": values({"/v5e/peak_bf16": {"exact": "197", "unit": "TFLOP/s"}}),
         "data/formats.json": values({"/fp32/smallest": {"number": 1.1754943508222875e-38}}),
         "records/tiny/report.json": as_json({"results": {"int8": result}}),
         "records/tiny/environment.json": as_json({"versions": {"jax": "0.10.2"}, "traced": True}),

@@ -56,10 +56,9 @@ DRAFT = (
     "Files match their list. The report is a DRAFT: facts are missing, and no signature vouches for"
     " it."
 )
-ONE_KEY = "Author and reviewer signed with the same key: this is one person's word, not two."
+ONE_PERSON = "One person signed as author and as reviewer: this is one word, not two."
 STRANGE_REVIEW = (
-    "A reviewer's signature is there, by a key you have not pinned: anyone can make such a"
-    " signature."
+    "Reviewer: The list is signed by a key you have not pinned: anyone can make such a signature."
 )
 SIG = "signatures/author.sig"
 
@@ -141,13 +140,17 @@ def good_ones() -> Iterator[Fixture]:
         .says(
             0,
             trusted(n, pin(AUTHOR), "lab@example.org"),
-            f"Reviewed by reader@example.org with key {pin(REVIEWER)} which you pinned.",
+            f"Reviewer: Signed by reader@example.org with key {pin(REVIEWER)} which you pinned.",
             UNKNOWN_STATUS,
         )
     )
     yield Fixture("reviewed-by-a-stranger", both).says(0, yes, STRANGE_REVIEW, UNKNOWN_STATUS)
     yield Fixture("reviewed-with-the-same-key", sealed(tiny(), reviewer=AUTHOR)).says(
-        0, yes, f"Reviewed with key {pin(AUTHOR)} which you pinned.", ONE_KEY, UNKNOWN_STATUS
+        0,
+        yes,
+        f"Reviewer: Signed with key {pin(AUTHOR)} which you pinned.",
+        ONE_PERSON,
+        UNKNOWN_STATUS,
     )
     yield (
         Fixture("reviewed-by-the-same-person", both, "")
@@ -158,8 +161,8 @@ def good_ones() -> Iterator[Fixture]:
         .says(
             0,
             trusted(n, pin(AUTHOR), "lab@example.org"),
-            f"Reviewed by lab@example.org with key {pin(REVIEWER)} which you pinned.",
-            "Author and reviewer are the same person: lab@example.org.",
+            f"Reviewer: Signed by lab@example.org with key {pin(REVIEWER)} which you pinned.",
+            ONE_PERSON,
             UNKNOWN_STATUS,
         )
     )
@@ -168,8 +171,17 @@ def good_ones() -> Iterator[Fixture]:
     yield Fixture("trusted-hardware-key", touched, pin(AUTHOR, HARDWARE)).says(
         0, trusted(n, pin(AUTHOR, HARDWARE)), UNKNOWN_STATUS
     )
-    short = good | {SIG: sshsig(AUTHOR, manifest, NAMESPACE.format("author"), algorithm=b"sha256")}
-    yield Fixture("trusted-sha256", short).says(0, yes, UNKNOWN_STATUS)
+    words = ({"id": "s-1", "pointer": "tiny#/x", "level": "requested", "text": "asks for INT8"},)
+    spoken = page().replace(b"</body>", b'<a class="claim" id="s-1">asks for INT8</a></body>')
+    yield Fixture(
+        "with-a-statement",
+        sealed(tiny() | {"index.html": spoken, "claims.json": claims_json(statements=words)}),
+    ).says(
+        0,
+        yes,
+        "Not weighed again: the evidence of 1 statements about arithmetic.",
+        UNKNOWN_STATUS,
+    )
     yield Fixture("stray-signature", good | {"signatures/note.txt": b"?"}).says(
         0, yes, "Not covered by the signature: signatures/note.txt", UNKNOWN_STATUS
     )
@@ -213,12 +225,12 @@ def doubtful_ones() -> Iterator[Fixture]:
     yield (
         Fixture("allowed-for-another-role", good, "")
         .having(allowed_signers=line)
-        .says(11, doubted("not allowed to sign as author"), UNKNOWN_STATUS)
+        .says(11, doubted("not for this role"), UNKNOWN_STATUS)
     )
     yield (
         Fixture("allowed-for-nothing", good, "")
         .having(allowed_signers=signers_line("lab@example.org", AUTHOR, options='namespaces=""'))
-        .says(11, doubted("not allowed to sign as author"), UNKNOWN_STATUS)
+        .says(11, doubted("not for this role"), UNKNOWN_STATUS)
     )
     yield (
         Fixture("revoked", good)
@@ -233,6 +245,7 @@ def doubtful_ones() -> Iterator[Fixture]:
             11,
             "Files match their list. The signature holds, but the report was withdrawn on"
             " 2027-01-15: The wrong device was named.",
+            "withdrawn on 2027-01-15: The wrong device was named.",
         )
     )
     knowing = sealed(tiny(status_list={"number": 5, "date": "2026-11-29"}))
@@ -275,7 +288,7 @@ def doubtful_ones() -> Iterator[Fixture]:
     )
     blob = blob_of(good[SIG]).replace(string(key_blob(AUTHOR)), string(string(b"ssh-rsa") + b"?"))
     yield Fixture("another-kind-of-key", good | {SIG: armored(blob)}).says(
-        12, f"Could not check: {SIG} is made with a key of type ssh-rsa.", UNKNOWN_STATUS
+        12, "Could not check: the signature is by a key of type ssh-rsa."
     )
 
 
@@ -324,12 +337,13 @@ def listed_wrongly() -> Iterator[Fixture]:
 def signed_wrongly() -> Iterator[Fixture]:
     good = sealed(tiny())
     manifest, signature, blob = good["MANIFEST.sha256"], good[SIG], blob_of(good[SIG])
-    s = int.from_bytes(blob[-32:], "little")
+    s, author = int.from_bytes(blob[-32:], "little"), NAMESPACE.format("author")
     for name, text in (
         ("truncated", signature[:-40]),
         ("empty", b""),
         ("of-another-list", sshsig(AUTHOR, manifest + b"\n", NAMESPACE.format("author"))),
         ("of-a-reviewer", sshsig(AUTHOR, manifest, NAMESPACE.format("reviewer"))),
+        ("of-a-shorter-hash", sshsig(AUTHOR, manifest, author, algorithm=b"sha256")),
         ("of-a-commit", sshsig(AUTHOR, manifest, "git")),
         ("malleable", armored(blob[:-32] + (s + L).to_bytes(32, "little"))),
         ("no-last-line-feed", signature[:-1]),
@@ -357,8 +371,12 @@ def claimed_wrongly() -> Iterator[Fixture]:
     yield resealed(
         "claim-and-text-changed", index__html=better, claims__json=claims_json(lying)
     ).names(("index.html", "claim"))
-    data = values({"/cache/bytes": {"number": 1710612736}})
+    data = values({"/cache/bytes": {"number": 1710612736, "unit": "B"}})
     yield Fixture("claim-data-changed", sealed(tiny() | {"data/study.json": data})).names(
+        ("index.html", "claim")
+    )
+    unlisted = page().replace(b"</body>", b'<a class="claim" id="s-1">asks for INT8</a></body>')
+    yield resealed("statement-that-is-not-listed", index__html=unlisted).names(
         ("index.html", "claim")
     )
     more = page().replace(b"</body>", b'<a class="v measured" id="v-8">9 %</a></body>')
@@ -374,9 +392,16 @@ def claimed_wrongly() -> Iterator[Fixture]:
     yield resealed(
         "claim-outside", index__html=page(escape), claims__json=claims_json(escape)
     ).names(("index.html", "claim"))
-    for name, spelling in (("without-digits", "fixed"), ("with-many-digits", "fixed(25)")):
-        text = "1,610,612,736" + ("." + 25 * "0" if "(" in spelling else "")
-        printed = (*CLAIMS[:-1], ("v-7", "study#/cache/bytes", spelling, text))
+    for name, text in (
+        ("of-another-size", "1.5\u00a0GB"),
+        ("of-another-kind", "197\u00a0TOP/s"),
+        ("of-another-sign", "\u22121.5\u00a0GiB"),
+        ("a-digit-off", "1.6\u00a0GiB"),
+        ("of-no-number", "a\u00a0GiB"),
+        ("without-end", "1" * 5000),
+    ):
+        of = "chips#/v5e/peak_bf16" if name == "of-another-kind" else "study#/cache/bytes"
+        printed = (*CLAIMS[:-1], ("v-7", of, "bytes(GiB, 1)", text))
         yield resealed(
             f"claim-{name}", index__html=page(printed), claims__json=claims_json(printed)
         ).names(("index.html", "claim"))

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from report.archive.compare import SAME, UNRANKED, compare, find
-from report.errors import EvidenceMismatch
+from report.archive.compare import find
+from report.errors import EvidenceMismatch, UsageFault
+from report.numbers.comparing import SAME, UNRANKED, compare
 from report.record import Record, load_record
 from tests.conftest import PROJECT, Command
 
@@ -86,7 +87,7 @@ def test_what_follows_from_a_factor_is_no_second_one(one):
 
 
 def test_an_unknown_factor_lists_the_known_ones(one):
-    with pytest.raises(EvidenceMismatch, match="no factor"):
+    with pytest.raises(UsageFault, match="no factor"):
         compare(one, one, "luck")
 
 

@@ -7,6 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from report.errors import EvidenceMismatch
+from report.evidence import verify
+from report.notation import render
+from report.numbers.kinds import read_run
+from report.numbers.values import Values
+from report.record import load_record
+from tests.archive import word_count
 from tests.archive.conftest import make_key, pin_of
 from tests.archive.test_release import verdict
 from tests.conftest import Command
@@ -52,6 +59,127 @@ def test_a_run_of_ones_own_becomes_a_signed_release(house, assay: Command, tmp_p
         done = assay(house, *step)
         assert done.returncode == 0, done.stderr
     assert verdict(house / "releases/one-row-1.zip", pin_of(tmp_path / "key"))["exit"] == 0
+
+
+def test_a_run_of_a_lab_that_nobody_here_knows_becomes_a_signed_release(
+    house, assay: Command, tmp_path
+):
+    mine = house / "theirs"
+    (mine / "lab").mkdir(parents=True)
+    shutil.copy(word_count.__file__, mine / "lab")
+    run = word_count.write(tmp_path / "run")
+    for step in (
+        ("record", run, "--as", "words"),
+        ("new", "report", "words", "--record", "words"),
+    ):
+        done = assay(house, *step, "--content", "theirs")
+        assert done.returncode == 0, done.stderr
+    report = mine / "reports/words.yaml"
+    text = report.read_text(encoding="utf-8")
+    assert "metric: words#/results/accuracy" in text
+    assert "int8" not in text
+    answer(report)
+    text = report.read_text(encoding="utf-8").replace("format: error ", "format: percent(1) ")
+    counted = "What was counted: {value}`words#/results/words; integer` words in"
+    counted = f"{counted} {{value}}`words#/results/wall_s; seconds(1)`."
+    report.write_text(re.sub(r"extent: .*", f'extent: "{counted}"', text), encoding="utf-8")
+
+    for step in (
+        ("check", "--content", "theirs"),
+        ("release", "words", "--content", "theirs"),
+        ("sign", "releases/words-1", "--key", make_key(tmp_path / "key"), "--principal", "me"),
+        ("rebuild", "releases/words-1"),
+    ):
+        done = assay(house, *step)
+        assert done.returncode == 0, done.stderr
+
+    told = verdict(house / "releases/words-1", pin_of(tmp_path / "key"))
+    assert (told["exit"], told["claims"] >= 3) == (0, True)
+    page = (house / "releases/words-1/reports/words.html").read_text(encoding="utf-8")
+    assert "93.8\u00a0%" in page
+    assert "CPU word count. Not a TPU result." in page
+    own = (house / "releases/words-1/records/words.html").read_text(encoding="utf-8")
+    assert "These pages do not know this lab" in own
+    assert "0.000125" in own
+
+
+def test_values_of_an_unknown_lab_say_what_their_names_say(tmp_path):
+    (tmp_path / "lab").mkdir()
+    shutil.copy(word_count.__file__, tmp_path / "lab")
+    evidence = verify(load_record(word_count.write(tmp_path / "words")), tmp_path / "lab")
+    values = Values({}, {"words": evidence.record.report})
+    found = {
+        path: (values.lookup(f"words#/{path}").kind, values.lookup(f"words#/{path}").unit)
+        for path in ("results/words", "results/wall_s", "results/estimated/text_bytes")
+    }
+
+    assert read_run(evidence).extent == "a run of word_count"
+    assert found == {
+        "results/words": ("measured", ""),
+        "results/wall_s": ("measured", "s"),
+        "results/estimated/text_bytes": ("estimated", "B"),
+    }
+    assert values.place_of("words#/results/wall_s") == "records/words.html#part-results"
+    assert render(values.lookup("words#/results/lap~1one").number, "text") == "3 values"
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        {"platform": "tpu", "statement": "TPU v5e, one chip.", "single_device": True},
+        {"platform": "cpu", "statement": "Fast. Not a TPU result.", "single_device": True},
+        {"platform": "cpu", "statement": "CPU word count.", "single_device": True},
+        {},
+    ],
+    ids=["another platform", "no platform first", "nothing of TPUs", "nothing"],
+)
+def test_a_run_of_an_unknown_lab_says_where_it_ran(scope, tmp_path):
+    (tmp_path / "lab").mkdir()
+    shutil.copy(word_count.__file__, tmp_path / "lab")
+    run = word_count.write(tmp_path / "words", scope=scope)
+
+    with pytest.raises(EvidenceMismatch, match="what every record must"):
+        read_run(verify(load_record(run), tmp_path / "lab"))
+
+
+def beside(house: Path, **baseline: str) -> Path:
+    """Our own report, beside another record."""
+    report = house / "content/reports/precision-cpu.yaml"
+    lines = "".join(f"  {key}: {value}\n" for key, value in baseline.items())
+    text = report.read_text(encoding="utf-8")
+    report.write_text(f"{text}\nbaseline:\n{lines}", encoding="utf-8")
+    return report
+
+
+def test_a_report_beside_its_baseline_names_what_differs(house, assay: Command):
+    beside(house, record="precision-batch-one", factor="shape")
+
+    done = assay(house, "release", "precision-cpu")
+
+    assert done.returncode == 0, done.stderr
+    page = (house / "releases/precision-cpu-1/reports/precision-cpu.html").read_text("utf-8")
+    assert "Beside its baseline" in page
+    assert "request/steps" in page
+    assert "Not credited to shape, since more differs: request/steps" in page
+    assert "not ranked: times of a CPU" in page
+    assert (house / "releases/precision-cpu-1/records/precision-batch-one.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("baseline", "found"),
+    [
+        ({"record": "precision-none", "factor": "shape"}, "baseline.record: precision-none"),
+        ({"record": "precision-batch-one", "factor": "luck"}, "baseline.factor: luck"),
+        ({"record": "precision-batch-one", "factor": "platform"}, "is the same in both"),
+    ],
+)
+def test_a_baseline_that_contradicts_the_records_builds_nothing(house, assay, baseline, found):
+    beside(house, **baseline)
+
+    done = assay(house, "check")
+
+    assert done.returncode == 8
+    assert found in done.stderr
 
 
 def test_a_report_that_is_there_stays_as_it_is(house, assay: Command):

@@ -13,9 +13,11 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from report.archive import verify as verifier
 from report.archive.one_page import MATCH, MISMATCH, NOT_RUN
+from report.archive.verifier import assemble
 from tests.archive.conftest import NAME, REPORT, make_key, pin_of
 from tests.conftest import PROJECT, copy_project, tree
 
@@ -109,6 +111,63 @@ def test_everything_it_lists_is_itself(signed):
     assert files["verify.py"] == Path(verifier.__file__).read_bytes()
 
 
+@pytest.fixture(scope="module")
+def schema() -> Draft202012Validator:
+    text = Path(verifier.__file__).with_name("release.schema.json").read_text(encoding="utf-8")
+    Draft202012Validator.check_schema(json.loads(text))
+    return Draft202012Validator(json.loads(text))
+
+
+def test_what_it_claims_is_as_its_schema_says(signed, schema):
+    about = json.loads((signed / "release.json").read_bytes())
+
+    schema.validate(about)
+    published = json.loads((signed / "release.schema.json").read_bytes())
+    assert published == schema.schema
+    for path, value in (
+        ("scope/statement", "TPU v5e, one chip."),
+        ("assurance", "certified"),
+        ("status", "DONE"),
+        ("claims/0/kind", "estimated"),
+        ("date", "today"),
+    ):
+        other = json.loads(json.dumps(about))
+        here = other
+        *parents, last = path.split("/")
+        for key in parents:
+            here = here[int(key) if key.isdecimal() else key]
+        here[last] = value
+        assert not schema.is_valid(other), path
+    for name in about:
+        assert not schema.is_valid({k: v for k, v in about.items() if k != name}), name
+
+
+BANNED = re.compile(
+    r"certif|tamper|padlock|authentic|trustworth|\U0001f512|\U0001f510|✓|✔|\bverified by\b",
+    re.IGNORECASE,
+)
+
+
+def test_no_page_promises_more_than_a_signature_shows(signed):
+    """Words that were agreed to appear nowhere, and the ones that must."""
+    pages = {
+        name: re.sub(r"<script.*?</script>|<svg.*?</svg>", "", data.decode(), flags=re.DOTALL)
+        for name, data in tree(signed).items()
+        if name.endswith(".html") and not name.startswith("source/")
+    }
+    pages["verify.html"] = assemble(PROJECT / "templates").decode()
+    pages["VERIFY.txt"] = (signed / "VERIFY.txt").read_text(encoding="utf-8")
+
+    for name, text in pages.items():
+        assert not BANNED.search(text), (name, BANNED.search(text))
+    for name in ("verify.html", "VERIFY.txt"):
+        plain = re.sub(r"\s+", " ", pages[name])
+        for words in ("measurements are right", "the latest report", "when it was signed"):
+            assert words in plain.replace("When it was", "when it was"), (name, words)
+    report = re.sub(r"\s+", " ", pages[f"reports/{REPORT}.html"])
+    assert "It does not prove that a measurement was right." in report
+
+
 def test_the_zip_is_stored_with_fixed_order_dates_and_modes(signed):
     with zipfile.ZipFile(signed.with_name(f"{NAME}.zip")) as archive:
         members = archive.infolist()
@@ -176,7 +235,8 @@ def test_the_private_key_is_read_by_ssh_keygen_alone(house, copy, tmp_path, assa
     argv = (tmp_path / "argv").read_text(encoding="utf-8").split("\n")
     assert argv[:-1] == ["-Y", "sign", "-f", str(key), "-n", "assay/report/reviewer/v1"]
     assert "one person's word, not two" in done.stdout
-    assert verdict(copy, pin_of(key))["same_key"] is True
+    notes = verdict(copy, pin_of(key))["notes"]
+    assert "One person signed as author and as reviewer: this is one word, not two." in notes
 
 
 def test_signing_again_leaves_the_release_as_it_is(house, copy, pin, tmp_path, assay):

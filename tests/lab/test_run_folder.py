@@ -168,7 +168,7 @@ def test_every_document_of_a_run_has_its_schema(run: Path) -> None:
         "report.json": "assay/precision/1",
         "config.json": "assay/config/1",
         "environment.json": "assay/environment/1",
-        "trace/summary.json": "assay/trace-summary/1",
+        "trace/summary.json": "assay/trace-summary/2",
     }
 
     assert {name: json.loads((run / name).read_text())["schema"] for name in schemas} == schemas

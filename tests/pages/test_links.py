@@ -100,6 +100,8 @@ def test_the_pages_a_reader_expects_are_there(site):
         "formats.html",
         "records/precision-cpu.html",
         "records/precision-batch-one.html",
+        "profiles/precision-cpu.html",
+        "profiles/precision-batch-one.html",
         "reports/precision-cpu.html",
     }
     assert wanted <= set(pages_of(site))

@@ -9,7 +9,14 @@ from playwright.sync_api import expect
 from .conftest import Opener
 
 LESSON = "lessons/choose-measure-profile.html"
-LIVE = ("bytes-by-policy", "roofline", "memory-budget", "kv-cache")
+PROFILE = "profiles/precision-cpu.html"
+LIVE = {
+    **dict.fromkeys(("bytes-by-policy", "roofline", "memory-budget", "kv-cache"), LESSON),
+    "timeline-precision-cpu": PROFILE,
+}
+"""Figures that come alive, each with a page that shows it."""
+SIGNALS = ("step", "zoom", "at")
+"""What the inputs of a timeline drive."""
 TEXTS = """figure => Array.from(figure.querySelectorAll("svg.chart"))
   .filter(svg => svg.checkVisibility())
   .flatMap(svg => {
@@ -33,7 +40,7 @@ def test_nothing_is_loaded_for_figures_nobody_touches(open_page: Opener):
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", LIVE)
 def test_a_touched_figure_comes_alive_in_place(site, open_page: Opener, name, width):
-    opened = open_page(LESSON, viewport={"width": width, "height": 900})
+    opened = open_page(LIVE[name], viewport={"width": width, "height": 900})
     figure = opened.page.locator(f"#fig-{name}")
     control = figure.locator("[data-signal]").first
     control.scroll_into_view_if_needed()
@@ -52,6 +59,30 @@ def test_a_touched_figure_comes_alive_in_place(site, open_page: Opener, name, wi
         "([name, before]) => document.querySelector(`#fig-${name} .say`).textContent !== before",
         arg=[name, before],
     )
+    assert opened.complaints(site) == []
+
+
+def test_a_timeline_is_entered_step_by_step_with_the_keyboard_alone(site, open_page: Opener):
+    opened = open_page(PROFILE)
+    figure = opened.page.locator("#fig-timeline-precision-cpu")
+    step, closer, around = (figure.locator(f"[data-signal={name}]") for name in SIGNALS)
+    words = figure.locator(".say")
+
+    step.focus()
+    opened.page.wait_for_selector("#fig-timeline-precision-cpu[data-state=live] .say:not(:empty)")
+    step.press("ArrowDown")
+    expect(words).to_contain_text("step 0 balanced-fp32")
+    names = figure.locator("svg.chart text").all_text_contents()
+    assert any("ExecuteHelper" in name or "PjitFunction" in name for name in names)
+
+    closer.focus()
+    closer.press("ArrowRight")
+    closer.press("ArrowRight")
+    expect(words).to_contain_text("2 times closer")
+    around.focus()
+    before = words.inner_text()
+    around.press("End")
+    expect(words).not_to_have_text(before)
     assert opened.complaints(site) == []
 
 

@@ -41,3 +41,14 @@ def test_printed_pages_are_numbered(open_page: Opener):
     sheets = printed(open_page("reports/precision-cpu.html"))
 
     assert all(f"{n} / {len(sheets)}" in sheet for n, sheet in enumerate(sheets, start=1))
+
+
+def test_the_folded_files_of_a_record_are_printed(open_page: Opener):
+    opened = open_page("records/precision-cpu.html")
+    hashes = opened.page.eval_on_selector_all(
+        "#tab-files td:last-child code", "cells => cells.map(cell => cell.textContent)"
+    )
+    assert len(hashes) > 10
+
+    paper = squeezed(" ".join(printed(opened)))
+    assert [each for each in hashes if squeezed(each) not in paper] == []

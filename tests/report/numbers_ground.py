@@ -3,6 +3,7 @@
 import copy
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from report.content import Content, load_content
@@ -40,4 +41,5 @@ def edited(name: str, edits: dict[str, object]) -> Evidence:
         for key in parents:
             inner = inner[key]
         inner[last] = value
-    return replace(found, record=replace(found.record, report=report))
+    other = sha256(repr(edits).encode()).hexdigest()
+    return replace(found, record=replace(found.record, report=report, manifest_sha256=other))

@@ -3,7 +3,7 @@
 import pytest
 
 from report.errors import ContentFault
-from report.ladder import RUNGS, Rung, calls_it_measured, read_statement
+from report.ladder import NATIVE, RUNGS, Rung, as_read, calls_it_measured, leads_on, read_statement
 from report.numbers.statements import hold
 from report.numbers.values import Values
 
@@ -220,3 +220,32 @@ def test_no_value_of_a_preflight_is_a_measurement():
 )
 def test_a_sentence_that_calls_a_fact_measured_is_known_by_its_word(sentence, word):
     assert calls_it_measured(sentence) == word
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nat\u200bive",
+        "nat\u00adive",
+        "n\u2060ative",
+        "nativ\ufe0fe",
+        "ｎａｔｉｖｅ",
+        "in\u00a0hardware",
+    ],
+)
+def test_a_word_is_read_as_it_looks(text):
+    assert NATIVE.search(as_read(f"It is {text} on v5e"))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "following", "word"),
+    [
+        ("Measured on one device.", "12 bytes of temporaries.", "Measured"),
+        ("We measured the program.", "It takes 12 bytes.", "measured"),
+        ("Times were not measured.", "It takes 12 bytes.", ""),
+        ("We measured errors.", "The compiler says 12 bytes.", ""),
+        ("", "It takes 12 bytes.", ""),
+    ],
+)
+def test_a_sentence_that_leads_on_to_a_fact_is_known_by_its_word(sentence, following, word):
+    assert leads_on(sentence, following) == word

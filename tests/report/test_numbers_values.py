@@ -64,7 +64,7 @@ def test_a_pointer_that_misses_is_answered_with_what_is_near(pointer, near):
         (f"{RUN}#/results/outlier-int8/max_abs_error", f"records/{RUN}.html#outlier-int8"),
         (f"{RUN}#/request/batch", f"records/{RUN}.html#request"),
         (f"{RUN}/environment#/versions/jax", f"records/{RUN}.html#environment"),
-        (f"{RUN}/trace#/steps/2/inner", f"records/{RUN}.html#trace"),
+        (f"{RUN}/trace#/steps/2/inner", f"profiles/{RUN}.html#steps"),
         ("chips#/v5e/hbm_bandwidth/alternatives/0", "chips.html#v5e"),
         ("formats#/bf16/unit_roundoff", "formats.html#bf16"),
         ("study#/kv_cache/bf16/bytes", "workings.html#study-kv-cache-bf16-bytes"),

@@ -74,6 +74,12 @@ TOO_MUCH = {
     "It has native INT8.": "'native' claims arithmetic",
     "It multiplies **natively**.": "'natively' claims arithmetic",
     "It is native-INT8.": "'native' claims arithmetic",
+    "It is nat**ive** INT8.": "'native' claims arithmetic",
+    "It is *in* hardware.": "'in hardware' claims arithmetic",
+    "It is nat\u200bive INT8.": "'native' claims arithmetic",
+    f"Measured on a device. The schedule has {{claim}}`native INT8 on v5e; {CELLS}/int8/v5e`.": (
+        "'Measured' in a sentence"
+    ),
     "It runs in-hardware.": "'in-hardware' claims arithmetic",
     "It has hardware INT8.": "'hardware' claims arithmetic",
     f"A measurement: {PRINTED}.": "'measurement' in a sentence",

@@ -35,7 +35,10 @@ KNOWN = {
     )
 }
 DOCUMENTS: Mapping[str, Mapping[str, object]] = {
-    "run": {"results": {"int8": {"relative_l2_error": 0.0245321}}}
+    "run": {
+        "schema": "assay/precision/1",
+        "results": {"int8": {"relative_l2_error": 0.0245321}},
+    }
 }
 
 

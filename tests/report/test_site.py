@@ -12,14 +12,14 @@ from report.content import load_content
 from report.errors import ContentFault, EvidenceMismatch
 from report.evidence import verify_all
 from report.exhibit import Drawing, Figure, Table
-from report.figures.gallery import FIGURES
+from report.figures.gallery import entries
 from report.notation import render
 from report.numbers.precision import PrecisionRun
 from report.numbers.study import work_out
 from report.pages.exhibits import bit_strip, to_csv
 from report.pages.finished import read_page
 from report.pages.links import check_links
-from report.pages.record_page import listing
+from report.pages.record_page import listing, told_and_untold
 from report.pages.reference import ARCHIVES
 from report.pages.site import RUNTIME, render_site
 from report.record import load_record
@@ -67,7 +67,7 @@ def parts():
         "content": content,
         "study": study,
         "evidence": evidence,
-        "figures": {entry.name: drawing(entry.name) for entry in FIGURES},
+        "figures": {entry.name: drawing(entry.name) for entry in entries(study)},
         "tables": set_tables(study, content),
         "templates": PROJECT / "templates",
     }
@@ -101,6 +101,7 @@ def test_the_pages_a_reader_expects_are_there(pages, parts):
     wanted = {"index", "chips", "formats", "preflight", "records", "glossary", "workings"}
     wanted |= {"downloads", "search"}
     wanted |= {f"records/{name}" for name in parts["evidence"]}
+    wanted |= {f"profiles/{name}" for name in parts["study"].traces}
     wanted |= {f"lessons/{lesson.slug}" for lesson in parts["content"].lessons}
     wanted |= {f"reports/{slug}" for slug in parts["content"].reports}
     wanted |= {f"decisions/{note.slug}" for note in parts["content"].decisions}
@@ -148,7 +149,7 @@ def test_each_claim_is_the_text_of_its_element(site, pages):
 
     assert len(claims) > 50
     for claim in claims:
-        found = re.search(rf'id="{claim["id"]}"[^>]*>([^<]*)</a>', pages[claim["page"]])
+        found = re.search(rf'id="{claim["id"]}"[^>]*>([^<]*)</(?:a|span)>', pages[claim["page"]])
         assert found, claim
         assert found[1].replace("&#x27;", "'").replace("&amp;", "&") == claim["text"]
 
@@ -321,3 +322,33 @@ def test_templates_mark_nothing_as_safe(template):
 
     assert "|safe" not in text.replace(" ", "")
     assert "autoescape" not in text
+
+
+def test_what_a_run_could_not_tell_stands_apart_with_its_reason():
+    environment = {
+        "versions": {"jax": "0.10.2", "libtpu": None, "libtpu_reason": "not installed"},
+        "cpu": {"isa": ["avx"], "governor": "powersave", "governor_reason": None},
+        "flags": {"XLA_FLAGS": None},
+        "clock": {"tick_s": 1e-8, "tick_s_reason": "as seen"},
+    }
+
+    assert told_and_untold(environment) == {
+        "known": [
+            ("versions.jax", "0.10.2"),
+            ("cpu.isa", "avx"),
+            ("cpu.governor", "powersave"),
+            ("clock.tick_s", "1e-08"),
+            ("clock.tick_s_reason", "as seen"),
+        ],
+        "unknown": [("versions.libtpu", "not installed"), ("flags.XLA_FLAGS", "not set")],
+    }
+
+
+def test_every_file_of_a_record_is_in_a_folded_list_below_the_manifest(site, parts):
+    record = parts["evidence"]["precision-cpu"].record
+    page = site["records/precision-cpu.html"].decode()
+    section = page.partition('<h2 id="files">')[2]
+    before, _, folded = section.partition("<details")
+
+    assert record.manifest_sha256 in before
+    assert all(file.sha256 in folded and file.sha256 not in before for file in record.files)

@@ -3,7 +3,7 @@
 import re
 
 from report.exhibit import Cell, Table
-from report.tables import set_tables
+from report.tables import reference, set_tables
 from tests.report.numbers_ground import content, study
 
 TABLES = set_tables(study(), content())
@@ -85,9 +85,12 @@ def test_rows_are_anchored_where_values_lead():
 
 
 def test_documents_cannot_smuggle_markup():
-    text = cell("support", "TPU v5e", "Operands of a matrix product").text
+    """What is printed as it is stated is never read as Markdown; all else is made literal."""
+    stated = cell("support", "TPU v5e", "Operands of a matrix product")
 
-    assert "float8\\_e5m2" in text
+    assert "float8_e5m2" in stated.text
+    assert stated.pointer == "chips#/v5e/matrix_operands"
+    assert reference.plain("float8_e5m2 <b>") == "float8\\_e5m2 \\<b\\>"
 
 
 def test_nothing_that_was_written_of_a_chip_is_left_unshown():

@@ -38,9 +38,9 @@ def small_release() -> dict[str, bytes]:
     return {
         "index.html": PAGE.encode(),
         "assets/assay.css": b"p { margin: 0 }\n",
-        "claims.json": text({"schema": "assay/claims/1", "claims": claims}),
+        "claims.json": text({"schema": "assay/claims/1", "claims": claims, "statements": []}),
         "data/chips.json": text(
-            {"schema": "assay/values/1", "values": {"/v5p/hbm": {"quantity": "95 GiB per chip"}}}
+            {"schema": "assay/values/1", "values": {"/v5p/hbm": {"exact": "95", "unit": "GiB"}}}
         ),
         "records/cpu/report.json": text({"results": {"int8": {"error": 0.02452}}}),
         "release.json": text(

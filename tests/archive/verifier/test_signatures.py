@@ -14,7 +14,7 @@ from tests.archive.verifier.releases import AUTHOR
 CHECK = """async ([cases, message, namespace]) => {
   const bytes = text => Uint8Array.from(atob(text), sign => sign.charCodeAt(0));
   const refused = error => {
-    if (error instanceof Fault || error instanceof Unsupported) return false;
+    if (error instanceof Fault || error instanceof Unchecked) return false;
     throw error;
   };
   const said = [];

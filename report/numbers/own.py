@@ -1,0 +1,104 @@
+"""A run of a lab that these pages know nothing of: where it happened, and its numbers as written.
+
+Its report.json has a schema `assay/<lab>/1`, a `request`, a `scope` and whatever it measured.
+Nothing is worked out from it, no figure is drawn of it, and no lesson cites it; its values can be
+pointed at, and a decision report can stand on it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from report.errors import EvidenceMismatch, raise_if_any
+from report.evidence import Evidence
+from report.numbers.reading import Fields
+from report.numbers.run import Scope, read_scope, recorded_at, source_of
+from report.source import Source
+from report.specs import PLATFORMS
+
+NOT_TPU = "Not a TPU result."
+"""Must stand in the statement of a run on anything else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnRun:
+    """One run, with the few facts that any record must tell."""
+
+    name: str
+    source: Source
+    level: str
+    scope: Scope
+    recorded_at: str
+    device: str
+    lab: str
+
+    @property
+    def made(self) -> str:
+        return f"recorded on {self.device}"
+
+    @property
+    def extent(self) -> str:
+        return f"a run of {self.lab}"
+
+
+def read_own(evidence: Evidence) -> OwnRun:
+    """The run, or EvidenceMismatch naming every fact that is missing or contradicts another."""
+    record = evidence.record
+    report = Fields(record.report, f"{record.name}/report.json")
+    environment = Fields(record.environment, f"{record.name}/environment.json", report.faults)
+    lab = report.name("lab")
+    scope = read_scope(report.within("scope"))
+    report.within("request")
+    used = environment.within("devices").within("used")
+    platform = used.choice("platform", PLATFORMS)
+    report.within("scope").agree("platform", platform, "the platform of the device that ran")
+    _check_statement(scope, report.within("scope"))
+    run = OwnRun(
+        name=record.name,
+        source=source_of(evidence),
+        level=evidence.level,
+        scope=scope,
+        recorded_at=recorded_at(environment),
+        device=used.name("kind"),
+        lab=lab,
+    )
+    raise_if_any(
+        EvidenceMismatch,
+        f"{record.name} does not tell what every record must:",
+        list({fault.where: fault for fault in reversed(report.faults)}.values()),
+        hint="What a run folder of your own holds is in README.md.",
+    )
+    return run
+
+
+def _check_statement(scope: Scope, fields: Fields) -> None:
+    """The sentence above every number must name the platform, and never suggest a TPU."""
+    first = scope.platform.upper()
+    if not scope.statement.startswith(first):
+        fields.fault(
+            "statement", f"{scope.statement!r:.60}", f"a sentence that begins with {first}"
+        )
+    elif scope.platform != "tpu" and NOT_TPU not in scope.statement:
+        fields.fault("statement", f"{scope.statement!r:.60}", f"a text that says: {NOT_TPU}")
+
+
+def numbers_of(value: object, path: str = "") -> Mapping[str, int | float]:
+    """Every number below `value`, by its pointer from there, in the order written."""
+    if isinstance(value, bool) or not isinstance(value, (Mapping, int, float)):
+        return {}
+    if not isinstance(value, Mapping):
+        return {path: value}
+    found: dict[str, int | float] = {}
+    for key, inner in value.items():
+        found |= numbers_of(inner, f"{path}/{escaped(str(key))}")
+    return found
+
+
+def escaped(key: str) -> str:
+    """A key as a JSON pointer writes it."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def sections_of(report: Mapping[str, Any]) -> list[str]:
+    """The parts of a report that its page sets one by one, in the order written."""
+    return [key for key in report if key not in {"schema", "lab", "request"}]

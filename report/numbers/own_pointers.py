@@ -1,0 +1,35 @@
+"""Pointers into a record of a lab that is not known here: kinds and units by the names of keys."""
+
+import re
+from collections.abc import Sequence
+
+from report.exhibit import Kind
+
+_UNITS = {"_s": "s", "_ms": "ms", "_us": "µs", "_ns": "ns", "_bytes": "B", "_db": "dB"}
+"""A name ends in its unit."""
+
+
+def kind(document: str, keys: Sequence[str]) -> Kind:
+    """A key `computed` or `estimated` says so of all below it; what was asked for is given."""
+    if document.endswith("/config") or keys[0] in {"request", "scope", "schema", "lab"}:
+        return "given"
+    if "estimated" in keys or "compiler_memory_bytes" in keys:
+        return "estimated"
+    return "computed" if "computed" in keys or keys[-1].endswith("sha256") else "measured"
+
+
+def unit(keys: Sequence[str]) -> str:
+    named = [key for key in reversed(keys) if not key.isdecimal()][:1]
+    return next((unit for end, unit in _UNITS.items() if named and named[0].endswith(end)), "")
+
+
+def section(part: str, keys: Sequence[str]) -> str:
+    """The section of the record's page: the document's, or that of a part of its report."""
+    if part:
+        return {"config": "request"}.get(part, part)
+    return "request" if keys[0] in {"schema", "lab", "request"} else place(keys[0])
+
+
+def place(part: str) -> str:
+    """The id of the section that shows one part of a report."""
+    return f"part-{re.sub('[^a-z0-9]+', '-', part.lower()).strip('-')}"

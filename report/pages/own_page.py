@@ -1,0 +1,53 @@
+"""The page of a run whose lab is not known here: every field that it wrote, and its files."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from report.evidence import Evidence
+from report.exhibit import code, literal
+from report.numbers.own import OwnRun, sections_of
+from report.numbers.own_pointers import place
+from report.pages.desk import Heading
+from report.pages.press import Page, Press
+from report.pages.record_page import common, flat, level_in_words
+
+
+def set_own(
+    press: Press, evidence: Evidence, run: OwnRun, steps: Sequence[tuple[str, str, str, str]]
+) -> None:
+    """Set `records/<name>.html` of a run of any lab."""
+    record = evidence.record
+    page = Page(
+        path=f"records/{record.name}.html",
+        kind="own",
+        title=record.name,
+        description=f"The recorded run {record.name}: every field that its lab wrote.",
+        eyebrow="Record",
+        deck=(
+            f"One run of the lab {code(run.lab)}, byte for byte as written. These pages do not know"
+            " this lab: they print what it wrote, and work nothing out from it."
+        ),
+        facts=(
+            ("Device", literal(run.device)),
+            ("Recorded", literal(run.recorded_at)),
+            ("Evidence", level_in_words(evidence)),
+            ("Files", f"{len(record.files)}"),
+        ),
+        records=(record.name,),
+        contents=True,
+        steps=steps,
+    )
+    galley = press.galley(page.path)
+    parts = [
+        {"id": place(name), "name": name, "fields": list(flat(record.report[name]))}
+        for name in sections_of(record.report)
+    ]
+    named = [(part["id"], str(part["name"]).replace("_", " ").capitalize()) for part in parts]
+    places = [("request", "Request"), ("environment", "Environment"), *named]
+    places.append(("files", "Files and hashes"))
+    galley.headings += [Heading(level=2, id=str(id_), text=text) for id_, text in places]
+    body: dict[str, Any] = {
+        "request": [("schema", str(record.report["schema"])), *flat(record.report["request"])],
+        "parts": [{**part, "title": text} for part, (_, text) in zip(parts, named, strict=True)],
+    }
+    press.set(page, galley, **body, **common(evidence, galley))

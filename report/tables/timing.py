@@ -1,0 +1,252 @@
+"""All tables of one timing record's page: programs, verdicts, processes, floor and series."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from report.exhibit import Cell, Column, Table, literal
+from report.notation import render
+from report.numbers.distinction import Interval
+from report.numbers.precision import POLICIES, Policy
+from report.numbers.steadiness import outliers_of
+from report.numbers.timing import CLOCK, EMPTY, SERIES, Process, TimingRun
+from report.numbers.values import Value
+from report.numbers.worked_timing import UNDER_FLOORS, UNSEEN, claim
+
+
+def tables(run: TimingRun, values: Mapping[str, Value]) -> Iterator[Table]:
+    """Every table, its name beginning with the record's."""
+    yield programs(run, values)
+    yield verdicts(run)
+    yield floor(run)
+    yield processes(run)
+    yield series(run)
+
+
+def programs(run: TimingRun, values: Mapping[str, Value]) -> Table:
+    """A row a program: its time and its error, of one and the same HLO."""
+    rows = [_program(run, policy, values) for policy in POLICIES]
+    return _table(
+        f"{run.name}-programs",
+        "Each program’s time and error: one text, one hash",
+        "Program|>Time that may be claimed|>Median, 95 % interval|Steadiness|>A/A band"
+        "|>Times the floor|>Least time|>Throughput|>Relative L2 error",
+        rows,
+        [f"program-{policy}" for policy in POLICIES],
+    )
+
+
+def _program(run: TimingRun, policy: Policy, values: Mapping[str, Value]) -> tuple[Cell, ...]:
+    program, name = run.programs[policy], f"{policy}-first"
+    floors, throughput = run.floors(policy), run.throughput_per_s(policy)
+    resolution = run.resolution_s(policy)
+    unit = "OP/s" if policy == "int8" else "FLOP/s"
+    refused = UNSEEN if floors is None else UNDER_FLOORS
+    return (
+        Cell(
+            text=policy.upper(),
+            href=f"records/{run.name}.html#text-{policy}",
+            note=f"HLO `{program.hlo.sha256[:8]}`",
+        ),
+        Cell(
+            text=claim(run.median_s(name), resolution),
+            kind="measured",
+            note=f"to {claim(resolution, resolution)}",
+        ),
+        Cell(
+            text=_seconds(run.median_s(name)),
+            kind="measured",
+            note=_span_s(run.interval_s(name)),
+        ),
+        _cell(run.steadiness(policy).value),
+        Cell(text=f"± {render(run.band(policy).high - 1, 'percent(1)')}", kind="measured"),
+        Cell(text="none" if floors is None else render(floors, "fixed(1)"), kind="measured"),
+        _least(run, policy, values),
+        Cell(text="not claimed", note=refused)
+        if throughput is None
+        else Cell(text=render(throughput, f"quantity(G{unit}, 1)"), kind="measured"),
+        Cell(
+            text=render(
+                program.relative_l2_error, "error", reason=program.relative_l2_error_reason
+            ),
+            kind="measured",
+            note=literal(program.relative_l2_error_reason),
+        ),
+    )
+
+
+def _least(run: TimingRun, policy: Policy, values: Mapping[str, Value]) -> Cell:
+    """The least time that documented ceilings leave, and a flag on a time below it."""
+    path = f"study#/timing/{run.name}/programs/{policy}"
+    least, believed = values[f"{path}/least_s"], values[f"{path}/believed"]
+    if not isinstance(least.number, float):
+        return Cell(text="not known", note=literal(least.reason))
+    return Cell(text=_seconds(least.number), kind="computed", note=str(believed.number))
+
+
+def verdicts(run: TimingRun) -> Table:
+    """A row a pair, with the verdict in words."""
+    rows = [
+        (
+            _cell(f"{one.upper()} against {two.upper()}"),
+            Cell(
+                text="not recorded" if found.ratio is None else render(found.ratio, "fixed(3)"),
+                kind="measured",
+                note=UNSEEN if found.ratio is None else "",
+            ),
+            Cell(text=_span(found.interval) if found.interval else "none", kind="measured"),
+            Cell(text=_span(found.band), kind="measured"),
+            _cell(found.verdict.value),
+        )
+        for (one, two), found in run.pairs.items()
+    ]
+    return _table(
+        f"{run.name}-verdicts",
+        "What may be said of two programs, on this device and of no other",
+        "Pair|>Ratio of times|>95 % interval, over processes|>A/A band|Verdict",
+        rows,
+        [f"verdict-{one}-vs-{two}" for one, two in run.pairs],
+    )
+
+
+def floor(run: TimingRun) -> Table:
+    """What a sample costs with next to nothing to compute, and the step of the clock."""
+    names = {EMPTY: "Empty program: the dispatch floor", CLOCK: "No call: the clock read twice"}
+    rows = [
+        (
+            _cell(text),
+            Cell(text=_seconds(run.median_s(name)), kind="measured"),
+            Cell(text=_span_s(run.interval_s(name)), kind="measured"),
+            Cell(text=render(run.interval_s(name).spread, "percent(1)"), kind="measured"),
+        )
+        for name, text in names.items()
+    ]
+    step = Cell(text=render(run.tick_s, "seconds(0)"), kind="measured")
+    rows.append((_cell("Smallest step between two readings"), step, _cell("–"), _cell("–")))
+    return _table(
+        f"{run.name}-floor",
+        "The floor under these times",
+        "What was timed|>Median|>95 % interval|>Spread of processes",
+        rows,
+        [EMPTY, CLOCK, "timer-step"],
+    )
+
+
+def processes(run: TimingRun) -> Table:
+    """A row a process: load, warm-up, and each program’s median."""
+    rows = [
+        (
+            _cell(f"{process.number}"),
+            Cell(
+                text="not recorded" if process.load is None else render(process.load, "fixed(1)"),
+                kind="measured",
+            ),
+            Cell(text=f"{process.warm_calls:,}", note=_settled(process)),
+            *(
+                Cell(
+                    text=_seconds(process.series[f"{policy}-first"].median_s),
+                    kind="measured",
+                    note=_outputs(process, policy),
+                )
+                for policy in POLICIES
+            ),
+        )
+        for process in run.processes
+    ]
+    spreads = [render(run.interval_s(f"{p}-first").spread, "percent(1)") for p in POLICIES]
+    rows.append(
+        (
+            _cell("Spread"),
+            _cell("–"),
+            _cell("–"),
+            *(Cell(text=spread, kind="measured") for spread in spreads),
+        )
+    )
+    return _table(
+        f"{run.name}-processes",
+        "Processes: each started afresh, each with its own compilations",
+        "Process|>Load before|>Warm calls of each|" + "|".join(f">{p.upper()}" for p in POLICIES),
+        rows,
+        [*(f"process-{process.number}" for process in run.processes), ""],
+    )
+
+
+def _settled(process: Process) -> str:
+    drifting = [policy.upper() for policy in POLICIES if not process.settled(policy)]
+    return f"{', '.join(drifting)} still drifted" if drifting else "no program still drifted"
+
+
+def _outputs(process: Process, policy: Policy) -> str:
+    """Whether both compilations gave the same bits."""
+    same = process.outputs[f"{policy}-first"] == process.outputs[f"{policy}-second"]
+    return "" if same else "twins’ outputs differ"
+
+
+def series(run: TimingRun) -> Table:
+    """A row for everything that took turns in every process; outliers flagged, none dropped."""
+    rows = []
+    ids = []
+    for process in run.processes:
+        for name in SERIES:
+            samples = process.series[name].samples_ns
+            outliers, trend = outliers_of(samples), process.series[name].trend
+            rows.append(
+                (
+                    Cell(text=f"`{name}`"),
+                    _cell(f"{process.number}"),
+                    *(
+                        Cell(text=_seconds(ns / 1e9), kind="measured")
+                        for ns in (min(samples), process.series[name].median_s * 1e9, max(samples))
+                    ),
+                    Cell(
+                        text=f"{len(outliers.outside):,}",
+                        kind="measured",
+                        note=f"{len(outliers.far):,} far",
+                    ),
+                    Cell(text=trend.steadiness.value, kind="measured", note=trend.told),
+                )
+            )
+            ids.append(f"series-{process.number}-{name}")
+    return _table(
+        f"{run.name}-series",
+        f"{len(rows)} series of {run.request.steps:,} samples, each alone",
+        "Series|>Process|>Minimum|>Median|>Maximum|>Flagged|Steadiness",
+        rows,
+        ids,
+    )
+
+
+def _seconds(seconds: float) -> str:
+    return render(seconds, "seconds(2)" if seconds >= 1e-6 else "seconds(0)")
+
+
+def _span_s(interval: Interval) -> str:
+    return f"{_seconds(interval.low)} to {_seconds(interval.high)}"
+
+
+def _span(interval: Interval) -> str:
+    return f"{render(interval.low, 'fixed(3)')} to {render(interval.high, 'fixed(3)')}"
+
+
+def _cell(text: str) -> Cell:
+    return Cell(text=literal(text))
+
+
+def _table(
+    name: str,
+    title: str,
+    columns: str,
+    rows: Sequence[tuple[Cell, ...]],
+    ids: Sequence[str] = (),
+) -> Table:
+    """A table of the record; a column whose head begins with > is numeric."""
+    return Table(
+        name=name,
+        title=title,
+        caption="",
+        columns=tuple(
+            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
+            for head in columns.split("|")
+        ),
+        rows=tuple(rows),
+        row_ids=tuple(ids),
+        stack=True,
+    )
