@@ -34,6 +34,8 @@ LABELS: Mapping[str, str] = {
 }
 """What the fields are called on a page, in the order in which they stand there."""
 
+ERRORS = ("relative_l2_error", "max_abs_error")
+
 FOREIGN = (
     "The published numbers are foreign evidence: somebody else measured them, with a lab whose "
     "source is not held here. Times are not compared."
@@ -44,7 +46,7 @@ def short_tables(study: Study) -> Iterator[Table]:
     """What a lesson shows of the featured replay."""
     run = study.featured(Replay)
     if run is not None:
-        yield errors(run, name="errors-replayed")
+        yield errors(run, name="errors-replayed", fields=("relative_l2_error",))
         yield repeats(run, name="outputs-repeated")
 
 
@@ -94,11 +96,11 @@ def ordered(group: Mapping[str, Comparison]) -> Sequence[str]:
     return [*known, *sorted(group.keys() - set(known))]
 
 
-def errors(run: Replay, *, name: str) -> Table:
+def errors(run: Replay, *, name: str, fields: Sequence[str] = ERRORS) -> Table:
     """The errors alone: both numbers, the distance, the verdict."""
     rows = []
     for result, group in run.fields.items():
-        for key in ("relative_l2_error", "max_abs_error"):
+        for key in fields:
             field = group[key]
             label = Cell(text=code(result), note=LABELS[key])
             rows.append((label, *_row(result, key, field)[1:]))
