@@ -97,17 +97,21 @@ def ordered(group: Mapping[str, Comparison]) -> Sequence[str]:
 
 
 def errors(run: Replay, *, name: str, fields: Sequence[str] = ERRORS) -> Table:
-    """The errors alone: both numbers, the distance, the verdict."""
+    """The errors alone: both numbers, the distance, the verdict.
+
+    A single one of them is named in the title, and not in each row.
+    """
+    single = LABELS[fields[0]] if len(fields) == 1 else ""
     rows = []
     for result, group in run.fields.items():
         for key in fields:
             field = group[key]
-            label = Cell(text=code(result), note=LABELS[key])
+            label = Cell(text=code(result), note="" if single else LABELS[key])
             rows.append((label, *_row(result, key, field)[1:]))
+    of = "the published run" if run.replayed.foreign else run.replayed.name
     return _table(
         name,
-        f"Errors of {'the published run' if run.replayed.foreign else run.replayed.name}, and of "
-        f"the same products worked out again: {run.verdict}",
+        f"{single or 'Error'}s of {of}, and of the same products worked out again: {run.verdict}",
         f"Result|>{whose(run)}|>Here|>Distance|Verdict",
         rows,
         caption=FOREIGN if run.replayed.foreign else "",
