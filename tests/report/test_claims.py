@@ -142,6 +142,8 @@ def test_what_the_lesson_says_in_words_of_the_parts_of_an_error():
     assert anatomy("outlier-fp32", "accumulation") == anatomy("outlier-fp32")
     assert anatomy("outlier-int8-row-column", "accumulation") == 0, "sums of integers are exact"
     assert number(f"{row}/counters/output/flushed") == whole, "one whole row"
+    nearest = number("representations-cpu#/results/outlier-int8-static/bound/worst_ratio")
+    assert nearest == number(f"{base}/bounds/worst_ratio"), "a static scale comes nearest"
     assert anatomy("subnormal_row-fp32") == pytest.approx(anatomy("balanced-fp32"), rel=0.01)
 
 
