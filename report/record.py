@@ -110,6 +110,22 @@ class Record:
             walked += f"/{token}"
         return value
 
+    def content(self, path: str) -> bytes:
+        """A file of the run that is small enough to parse, with the bytes that were hashed.
+
+        `EvidenceMismatch` if it is not there, is too large, or has changed since.
+        """
+        digest = next((file.sha256 for file in self.files if file.path == path), "")
+        where = f"{self.name}/{path}"
+        try:
+            with _open(self.folder / path) as stream:
+                found = stream.read(MAX_JSON_BYTES)
+        except OSError as error:
+            raise EvidenceMismatch(f"{where} cannot be read: {error.strerror}") from None
+        if sha256(found).hexdigest() != digest:
+            raise EvidenceMismatch(f"{where} has changed while it was read, or is too large.")
+        return found
+
 
 def load_record(folder: Path, name: str = "") -> Record:
     """Read the run folder, or raise `EvidenceMismatch` when there is none to read.
