@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from report.archive.profiles import Capture
     from report.cache import Cache, NullCache
     from report.evidence import Evidence
+    from report.folder import Copied
     from report.numbers.profile_compare import ProfileComparison
     from report.voice import Voice
 
@@ -61,7 +62,7 @@ def check(options: Namespace, voice: Voice) -> int:
 
 def render(
     options: Namespace, cache: Cache | NullCache, voice: Voice
-) -> tuple[Mapping[str, bytes | Path], Mapping[str, Evidence]]:
+) -> tuple[Mapping[str, bytes | Copied], Mapping[str, Evidence]]:
     """What the site holds, by path, and the evidence it stands on."""
     from report.archive import bundle, records, verifier
     from report.command_line import CONTENT, LAB, LOCK, TEMPLATES

@@ -383,7 +383,7 @@ def _agree_with_config(report: Fields, config: Fields) -> None:
 def _foreign_agrees(replay: Replay, record: Record, fields: Fields) -> None:
     """What is said to be recorded is what the foreign file says, which is kept beside it."""
     where, faults = f"{record.name}/{FOREIGN}", list[Fault]()
-    parsed = parse_json(record.content(FOREIGN), where, faults)
+    parsed = parse_json(record.file(FOREIGN).read_bytes(), where, faults)
     fields.faults.extend(faults)
     foreign = Fields(parsed if isinstance(parsed, dict) else {}, where, fields.faults)
     for key, size in zip(("batch", "features", "outputs"), replay.shape, strict=True):

@@ -425,7 +425,9 @@ def read_representations(evidence: Evidence) -> RepresentationsRun:
     _agree(run, report, config)
     for name, policy in run.policies.items():
         if policy.file.sha256:
-            _agree_with_file(policies.within(name), record.content(policy.file.path), policy)
+            _agree_with_file(
+                policies.within(name), record.file(policy.file.path).read_bytes(), policy
+            )
     agree_with_setting(run.setting, report, environment)
     if report.text("schema") != SCHEMA:
         report.fault("schema", f"{report.found.get('schema')!r:.60}", repr(SCHEMA))
