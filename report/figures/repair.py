@@ -179,7 +179,9 @@ def _chart(rows: list[Row], *, narrow: bool) -> alt.LayerChart:
     top = 1.08 * max(max(row.outlier, row.balanced) for row in rows)
     room = top * 0.16
     scale = alt.Scale(domain=[0, top + room], nice=False)
-    axis = alt.Axis(format=".1%" if top < 0.05 else ".0%", tickCount=5, title=AXIS)
+    digits = 1 if top < 0.05 else 0
+    label = f"datum.value ? format(100 * datum.value, '.{digits}f') + '{theme.NBSP}%' : '0'"
+    axis = alt.Axis(labelExpr=label, tickCount=5, title=AXIS)
     x, start, end = (alt.X(f"{field}:Q", scale=scale, axis=axis) for field in ("x", "from", "to"))
     placed = [
         {

@@ -4,6 +4,7 @@ A flat ceiling that no matrix instruction bears out is grey and dashed, with the
 """
 
 import json
+import math
 
 import altair as alt
 
@@ -19,6 +20,10 @@ LARGEST_BATCH = 4096
 TERA = 1e12
 NEAR = 8
 """Batches closer than this many times to the first one share its label's place."""
+LABEL_PX = 44
+"""From a point to the foot of the two lines below it."""
+MOST_ON_SLOPE = 22
+"""Signs that have room beside the slope of the narrow drawing; the lines above it say the rest."""
 
 
 def draw(study: RooflineStudy) -> Figure:
@@ -230,7 +235,7 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
             "slope_x": slope_at,
             "slope_y": slope_at * found[0].bandwidth.per_s / TERA,
             "peak_text": f"{found[0].peak.label} in {found[0].operand.upper()}",
-            "slope_text": " or ".join(r.bandwidth.label for r in found[:2]),
+            "slope_text": _slope_text(found, MOST_ON_SLOPE if narrow else None),
             "ridge_text": f"ridge {_ridges(found)}",
             "grey": id_ in study.grey,
         }
@@ -264,6 +269,12 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
     below = told.transform_filter("datum.x>=150")
     left = told.transform_filter("datum.x>=4 && datum.x<150")
     moving = _intensity_expr("m", product)
+    # A label between its point and the ridge has the rule begin below it.
+    label = 10 ** (-LABEL_PX / (frame.plot_height / math.log10(top / bottom)))
+    beside = f"{moving}>=150 && {moving}<datum.ridge"
+    ruled = chosen.transform_calculate(
+        ruled_from=f"{beside} ? {moving}*datum.bandwidth*{label:.4f} : datum.peak"
+    )
     slope_free = chosen.transform_filter(f"{moving}<4 || {moving}>=40")
     name = {**theme.VALUE, "color": theme.C2}
     rate = {**theme.ASIDE, "color": theme.C2}
@@ -288,7 +299,7 @@ def _chart(study: RooflineStudy, *, narrow: bool) -> alt.LayerChart:
         slope_free.mark_text(align="right", dx=-10, dy=-10, color=theme.C1, **theme.VALUE).encode(
             x="slope_x:Q", y="slope_y:Q", text="slope_text:N"
         ),
-        chosen.mark_rule(**theme.REFERENCE).encode(x="ridge:Q", y="peak:Q", y2="floor:Q"),
+        ruled.mark_rule(**theme.REFERENCE).encode(x="ridge:Q", y="ruled_from:Q", y2="floor:Q"),
         chosen.mark_text(
             align=alt.ExprRef("ridge>300?'right':'left'"),
             dx=alt.ExprRef("ridge>300?-6:6"),
@@ -322,6 +333,12 @@ def _decades(low: float, title: str | None) -> alt.Axis:
     """Plain numbers at the decades from `low` to 1,000."""
     ticks = [tick for tick in (0.1, 1, 10, 100, 1000) if tick >= low]
     return alt.Axis(values=ticks, format=",~g", tickCount=len(ticks), title=title)
+
+
+def _slope_text(readings: tuple[Roofline, ...], most: int | None) -> str:
+    """Both readings of the bandwidth, or the first where both have more than `most` signs."""
+    text = " or ".join(reading.bandwidth.label for reading in readings[:2])
+    return text if most is None or len(text) <= most else readings[0].bandwidth.label
 
 
 def _ridges(readings: tuple[Roofline, ...]) -> str:

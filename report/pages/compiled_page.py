@@ -5,7 +5,7 @@ from typing import Any
 
 from report.evidence import Evidence
 from report.exhibit import code, literal
-from report.numbers.lowering import BATCH_ONE, LESSON, Preflight
+from report.numbers.lowering import BATCH_ONE, LESSON, SQUARE, Preflight
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, table_context
 from report.pages.press import Page, Press
@@ -15,6 +15,8 @@ from report.pages.record_page import common, flat, level_in_words, program_text
 PRINTED = (f"int8-{LESSON}", f"int8-scaled-{BATCH_ONE}")
 """Programs whose texts for one target are printed on the page; others are a click away."""
 PRINTED_TARGET = "v5e"
+OPEN = f"instructions-{SQUARE}"
+"""The table of matrix instructions that other pages lead to; the others begin folded."""
 
 SECTIONS = {
     "request": "Request",
@@ -68,7 +70,7 @@ def set_compiled(
         "targets": tables(press, run, "targets", galley),
         "note": str(record.report.get("instructions", {}).get("note", "")),
         "families": list(run.families.items()),
-        "instructions": tables(press, run, "instructions-", galley),
+        "instructions": opened(tables(press, run, "instructions-", galley)),
         "lowered": tables(press, run, "got-", galley),
         "refusals": list(refusals(run)),
         "ledgers": [
@@ -105,6 +107,12 @@ def tables(press: Press, run: Preflight, prefix: str, galley: Galley) -> list[Co
             context = table_context(press.desk.exhibits.table(name), 0, galley)
             found.append({"place": part, "title": context["plain_title"], "table": context})
     return found
+
+
+def opened(found: Sequence[Context]) -> list[Context]:
+    """Tables that begin folded, save the one that is led to, or the first."""
+    shown = next((item for item in found if item["place"] == OPEN), found[0]) if found else None
+    return [{**item, "open": item is shown} for item in found]
 
 
 def refusals(run: Preflight) -> Iterator[Mapping[str, str]]:

@@ -8,7 +8,7 @@ from report.exhibit import Figure
 from report.numbers.precision import PrecisionRun
 from report.pages.press import Page, Press, deck_of
 from report.pages.prose import Galley
-from report.pages.record_page import record_summary
+from report.pages.record_list import record_summary
 from report.pages.report_page import OUTCOMES, path_of
 
 FEATURED = "error-by-policy"
@@ -33,6 +33,7 @@ def set_index(press: Press, figures: Mapping[str, Figure]) -> None:
         for name in figures
         if name == FEATURED
     ]
+    records = [record_summary(press, name, page.path) for name in press.evidence]
     press.set(
         page,
         galley,
@@ -60,7 +61,8 @@ def set_index(press: Press, figures: Mapping[str, Figure]) -> None:
             {"title": note.title, "href": f"decisions/{note.slug}.html", "text": deck_of(note)}
             for note in press.content.decisions
         ],
-        records=[record_summary(press, name, page.path) for name in press.evidence],
+        records=records,
+        profiles=[record for record in records if record["profile"]],
         values=len(press.study.values.derived),
         chips=len(press.content.chips),
         formats=len(press.content.formats),

@@ -1,4 +1,4 @@
-"""Which module sets the page of a record, by the kind of its run."""
+"""Which module sets the page of a record, and what such a record is for, by the kind of its run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -32,3 +32,14 @@ SETTERS: Mapping[type[Run], Setter] = {
     TimingRun: set_timing,
     OwnRun: set_own,
 }
+
+PURPOSES: Mapping[type[Run], str] = {
+    PrecisionRun: "Errors, bytes and times of one product in FP32, BF16 and INT8.",
+    Preflight: "What compilers make of programs for devices that were not there.",
+    RepresentationsRun: "One set of operands under every policy: errors by their parts, bounds.",
+    Replay: "Every field of a run beside one worked out here: exact, near, or different.",
+    SweepRun: "One product at growing batch, under ceilings that its own device reached.",
+    TimingRun: "Which differences between times may be claimed.",
+    OwnRun: "A run of a lab of your own, every field as written.",
+}
+"""What a reader finds in a record, for the list of records."""

@@ -141,12 +141,29 @@ def set_record(
     press.set(page, galley, **body, **common(evidence, galley))
 
 
+MAIN = {
+    "cpu.model",
+    "cpu.physical_cores",
+    "devices.used.kind",
+    "load_average.before",
+    "operating_system.system",
+    "recorded_at",
+    "versions.jax",
+    "versions.libtpu",
+    "versions.numpy",
+    "versions.python",
+    "virtual_machine.present",
+}
+"""Fields of environment.json that are shown unasked; the others are one step away."""
+
+
 def common(evidence: Evidence, galley: Galley) -> dict[str, Any]:
     """What stands on the page of every record: environment, files, manifest and level."""
     record = evidence.record
     environment = {k: v for k, v in record.environment.items() if k not in {"schema", "redacted"}}
+    fields = told_and_untold(environment)
     return {
-        "environment": told_and_untold(environment),
+        "environment": {**fields, "main": [one for one in fields["known"] if one[0] in MAIN]},
         "redacted": list(record.environment.get("redacted", [])),
         "files": record_table(
             galley,
@@ -442,20 +459,3 @@ def processes(cluster: Cluster, table: Any) -> Context:
 def file_row(record: Record, path: str, count: int, digest: str) -> tuple[Cell, ...]:
     link = Cell(text=f"`{path}`", href=f"records/{record.name}/{path}")
     return (link, shown(size(count)), code(digest))
-
-
-def record_summary(press: Press, name: str, page: str) -> Context:
-    """One line of the list of records."""
-    record = press.evidence[name].record
-    run = press.study.runs[name]
-    return {
-        "name": name,
-        "href": relative(f"records/{name}.html", page),
-        "device": run.device,
-        "extent": run.extent,
-        "recorded": run.recorded_at[:10],
-        "level": press.evidence[name].level,
-        "files": len(record.files),
-        "digest": record.manifest_sha256[:12],
-        "sha256": record.manifest_sha256,
-    }

@@ -17,7 +17,7 @@ from report.pages.exhibits import Context, FigureFiles, size
 from report.pages.press import Page, Press
 from report.pages.prose import Galley
 from report.pages.record_kinds import SETTERS
-from report.pages.record_page import record_summary
+from report.pages.record_list import record_summary
 from report.pages.report_page import label
 
 TABLE_PAGES = {
@@ -59,6 +59,17 @@ TITLES = {
     "search": "Search",
 }
 """Pages that every site has."""
+REST = "The site"
+SHELVES = {
+    "lessons": "Lesson and report",
+    "reports": "Lesson and report",
+    "records": "Records",
+    "profiles": "Profiles",
+    "decisions": "Why it is built so",
+}
+"""Headings of the list of pages, by the folder a page is in; `REST` is for those in none."""
+MOST_UNFOLDED = 24
+"""Workings of one record, or of none, that stand open; more begin folded."""
 
 
 def set_table_page(press: Press, path: str, deck: str) -> None:
@@ -121,20 +132,26 @@ def set_workings(press: Press) -> None:
         contents=True,
     )
     galley = press.galley(page.path)
-    groups: dict[str, list[Context]] = {}
+    groups: dict[str, dict[str, list[Context]]] = {}
     for pointer, value in press.study.values.items():
         document, _, path = pointer.partition("#/")
         if document not in {"study", "models"}:
             continue
-        group = path.split("/")[0] if document == "study" else "given"
-        groups.setdefault(group, []).append(working(press, value, galley))
+        group, below, *_ = path.split("/") if document == "study" else ("given", "")
+        record = below if below in press.evidence else ""
+        rows = groups.setdefault(group, {}).setdefault(record, [])
+        rows.append(working(press, value, galley))
     parts = []
-    for group, rows in groups.items():
+    for group, lists in groups.items():
         derived = group != "given"
         name = label(group) if derived else "Given for the examples"
         place = f"part-{group.replace('_', '-')}"
         galley.headings.append(Heading(level=2, id=place, text=name))
-        parts.append({"id": place, "name": name, "rows": rows, "derived": derived})
+        told = [
+            {"record": record, "rows": rows, "folded": len(rows) > MOST_UNFOLDED}
+            for record, rows in lists.items()
+        ]
+        parts.append({"id": place, "name": name, "lists": told, "derived": derived})
     press.set(page, galley, parts=parts)
 
 
@@ -193,6 +210,7 @@ def set_downloads(
         drawings.append(
             {
                 "name": figure.name,
+                "origin": ", ".join(source.name for source in figure.sources),
                 "title": Markup(galley.inline(figure.title, f"figure {figure.name}", lint=False)),
                 "files": [
                     {"text": path.split(".", 1)[1], "href": path, "size": size(len(data))}
@@ -269,5 +287,10 @@ def set_search(press: Press) -> None:
         eyebrow="Find",
         terms=False,
     )
-    pages = [{"href": path, "title": title} for path, title in press.titles.items()]
-    press.set(page, press.galley(page.path), pages=pages)
+    groups: dict[str, list[Context]] = {name: [] for name in dict.fromkeys(SHELVES.values())}
+    groups = {REST: [], **groups}
+    for path, title in press.titles.items():
+        folder, slash, _ = path.partition("/")
+        told = {"href": path, "title": title}
+        groups[SHELVES.get(folder, REST) if slash else REST].append(told)
+    press.set(page, press.galley(page.path), shelves={k: v for k, v in groups.items() if v})

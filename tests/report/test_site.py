@@ -19,8 +19,9 @@ from report.numbers.study import work_out
 from report.pages.exhibits import bit_strip, to_csv
 from report.pages.finished import read_page
 from report.pages.links import check_links
+from report.pages.record_kinds import PURPOSES, SETTERS
 from report.pages.record_page import listing, told_and_untold
-from report.pages.reference import ARCHIVES
+from report.pages.reference import ARCHIVES, MOST_UNFOLDED
 from report.pages.site import RUNTIME, render_site
 from report.record import load_record
 from report.source import Source
@@ -353,3 +354,25 @@ def test_every_file_of_a_record_is_in_a_folded_list_below_the_manifest(site, par
 
     assert record.manifest_sha256 in before
     assert all(file.sha256 in folded and file.sha256 not in before for file in record.files)
+
+
+def test_every_list_of_records_says_what_each_is_for_and_leads_to_its_profile(site, parts):
+    assert set(PURPOSES) == set(SETTERS)
+    study = parts["study"]
+    listed = {page: site[page].decode() for page in ("index.html", "records.html")}
+    for page in listed.values():
+        for name in parts["evidence"]:
+            assert f'href="records/{name}.html"' in page
+            assert PURPOSES[type(study.runs[name])] in page
+            led = f'href="profiles/{name}.html"' in page
+            assert led == (name in study.traces)
+
+
+def test_workings_of_one_record_are_counted_and_long_lists_begin_folded(site):
+    page = site["workings.html"].decode()
+    lists = re.findall(r"<details([^>]*)><summary>(\d+) numbers(.*?)</details>", page, re.S)
+
+    assert any("precision-cpu</summary>" in body for _, _, body in lists)
+    for how, count, body in lists:
+        assert body.count("<tr id=") == int(count)
+        assert (" open" not in how) == (int(count) > MOST_UNFOLDED)
