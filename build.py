@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from report.archive.profiles import Capture
     from report.cache import Cache, NullCache
     from report.evidence import Evidence
+    from report.folder import Copied
     from report.numbers.profile_compare import ProfileComparison
     from report.voice import Voice
 
@@ -61,7 +62,7 @@ def check(options: Namespace, voice: Voice) -> int:
 
 def render(
     options: Namespace, cache: Cache | NullCache, voice: Voice
-) -> tuple[Mapping[str, bytes | Path], Mapping[str, Evidence]]:
+) -> tuple[Mapping[str, bytes | Copied], Mapping[str, Evidence]]:
     """What the site holds, by path, and the evidence it stands on."""
     from report.archive import bundle, records, verifier
     from report.command_line import CONTENT, LAB, LOCK, TEMPLATES
@@ -183,8 +184,8 @@ def release(options: Namespace, voice: Voice) -> int:
     from report.archive import one_page, records
     from report.archive import release as releases
     from report.archive import status as status_list
-    from report.cache import Cache
-    from report.command_line import CACHE, CONTENT, LAB, TEMPLATES
+    from report.cache import NullCache
+    from report.command_line import CONTENT, LAB, TEMPLATES
     from report.content import load_content
     from report.evidence import verify_all
     from report.figures.gallery import draw
@@ -195,7 +196,7 @@ def release(options: Namespace, voice: Voice) -> int:
     from report.pages.site import render_site
     from report.tables import set_tables
 
-    cache = Cache(CACHE)
+    cache = NullCache()  # nothing that was kept is signed
     with voice:
         voice.stage("Verifying records")
         recorded = {record.name: record for record in records.load_all(options.records)}

@@ -1,7 +1,9 @@
 """Work that is kept: bytes under a key that names everything they depend on.
 
-Each entry carries the digest of its bytes and is passed over when they no longer match, so a
-damaged cache costs time and nothing else. Deleting it is always safe.
+Each entry carries a digest of its key and its bytes, and is passed over when they no longer match:
+a damaged entry, or one put in another's place, costs time and nothing else. Deleting the cache is
+always safe. Whoever may write here may also write what bears its digest, just as they may edit the
+code; so what is going to be signed is made without it.
 """
 
 import os
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 _DIGEST = 32
-"""Bytes of the SHA-256 that precedes each entry."""
+"""Bytes of the SHA-256 that precedes each entry, of its key and of what is kept."""
 
 
 class Store(Protocol):
@@ -44,7 +46,7 @@ class Cache:
         except OSError:
             return None
         kept = content[_DIGEST:]
-        return kept if sha256(kept).digest() == content[:_DIGEST] else None
+        return kept if _digest_of(key, kept) == content[:_DIGEST] else None
 
     def put(self, key: str, kept: bytes) -> None:
         """Keep `kept` under `key`. A full or read-only disk costs time later, not this build."""
@@ -52,7 +54,7 @@ class Cache:
         part = place.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             place.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(sha256(kept).digest() + kept)
+            part.write_bytes(_digest_of(key, kept) + kept)
             part.replace(place)
 
     def _place(self, key: str) -> Path:
@@ -60,8 +62,13 @@ class Cache:
         return self._folder / name[:2] / name[2:]
 
 
+def _digest_of(key: str, kept: bytes) -> bytes:
+    """SHA-256 that binds an entry to its key."""
+    return sha256(sha256(key.encode()).digest() + kept).digest()
+
+
 class NullCache:
-    """Keeps nothing: for a check, which writes nothing and trusts nothing kept."""
+    """Keeps nothing: for a check, which writes nothing, and a release. Both trust nothing kept."""
 
     def get(self, key: str) -> bytes | None:
         del key

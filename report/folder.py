@@ -23,6 +23,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Protocol
 
 from report.errors import ContentFault, Fault, UsageFault, raise_if_any
 from report.marker import MARKER, SCHEMA, bytes_of, is_current, marker, walk
@@ -62,7 +63,14 @@ def state(out: Path) -> SiteState | None:
     return SiteState(inputs=inputs, files=files, intact=is_current(out, inputs))
 
 
-def publish(files: Mapping[str, bytes | Path], out: Path, inputs: str) -> None:
+class Copied(Protocol):
+    """A file to copy: a plain path, or one that is read only as it was verified."""
+
+    def __fspath__(self) -> str: ...
+    def read_bytes(self) -> bytes: ...
+
+
+def publish(files: Mapping[str, bytes | Copied], out: Path, inputs: str) -> None:
     """Make `out` hold exactly `files`, in one step; `inputs` says what they were built from.
 
     A value is a file's bytes or a file to copy. Raises `UsageFault`, with nothing touched, when
@@ -70,7 +78,7 @@ def publish(files: Mapping[str, bytes | Path], out: Path, inputs: str) -> None:
     """
     _check_paths(files)
     out = out.absolute()
-    _check_place(out, [value for value in files.values() if isinstance(value, Path)])
+    _check_place(out, [Path(value) for value in files.values() if not isinstance(value, bytes)])
     with _locked(out):
         recover(out)
         _check_ours(out)
@@ -100,7 +108,7 @@ def _beside(out: Path, role: str) -> Path:
     return out.with_name(f"{out.name}.assay-{role}")
 
 
-def _write(files: Mapping[str, bytes | Path], new: Path, current: Path, inputs: str) -> None:
+def _write(files: Mapping[str, bytes | Copied], new: Path, current: Path, inputs: str) -> None:
     """Write all files into `new`, then its marker. What has not changed is linked, not written."""
     _make_folder(new)
     _write_file(new / PLAN, marker(inputs, dict.fromkeys(files, "")), flush=True)
@@ -168,7 +176,7 @@ def _clear(folder: Path) -> None:
     folder.rmdir()
 
 
-def _check_paths(files: Mapping[str, bytes | Path]) -> None:
+def _check_paths(files: Mapping[str, bytes | Copied]) -> None:
     """Refuse paths that some system cannot hold, or holds as one."""
     faults = []
     taken: dict[str, str] = {}

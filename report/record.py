@@ -110,6 +110,40 @@ class Record:
             walked += f"/{token}"
         return value
 
+    def file(self, path: str) -> "VerifiedFile":
+        """One file of the run, or its manifest, as it was when it was hashed."""
+        known = {file.path: file.sha256 for file in self.files} | {MANIFEST: self.manifest_sha256}
+        where = f"{self.name}/{path}"
+        return VerifiedFile(place=self.folder / path, sha256=known.get(path, ""), where=where)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedFile:
+    """A file whose digest is known: it is read as it was verified, or not at all."""
+
+    place: Path
+    sha256: str
+    where: str
+    """How a fault calls it."""
+
+    def __fspath__(self) -> str:
+        return str(self.place)
+
+    def read_bytes(self) -> bytes:
+        """The bytes that were verified; `EvidenceMismatch` if others are there by now."""
+        try:
+            with _open(self.place) as stream:
+                found = stream.read(MAX_FILE_BYTES + 1)
+        except OSError as error:
+            trouble = f"cannot be read: {error.strerror}"
+        else:
+            if sha256(found).hexdigest() == self.sha256:
+                return found
+            trouble = "changed since it was verified"
+        fault = Fault(where=self.where, found=trouble, expected=f"SHA-256 {self.sha256:.12}")
+        hint = "Let a measurement finish before you build, then build again."
+        raise EvidenceMismatch("A record changed while it was in use:", [fault], hint=hint)
+
 
 def load_record(folder: Path, name: str = "") -> Record:
     """Read the run folder, or raise `EvidenceMismatch` when there is none to read.

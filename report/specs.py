@@ -128,6 +128,8 @@ class Encoding(Enum):
     """A float; all-ones exponents are infinities and NaN, as IEEE 754 has it."""
     FINITE = "finite"
     """A float without infinities; only all ones throughout is NaN (the `fn` formats)."""
+    UNSIGNED_ZERO = "unsigned-zero"
+    """A float without infinities or a negative zero, whose code is the only NaN (`fnuz`)."""
     INTEGER = "integer"
     """A two's-complement integer, given meaning by a scale kept beside it."""
 
@@ -173,6 +175,8 @@ class NumberFormat:
         all_ones = (1 << self.exponent) - 1
         if self.encoding is Encoding.IEEE:
             return (2 - 2.0**-self.fraction) * 2.0 ** (all_ones - 1 - self.bias)
+        if self.encoding is Encoding.UNSIGNED_ZERO:
+            return (2 - 2.0**-self.fraction) * 2.0 ** (all_ones - self.bias)
         return (2 - 2 * 2.0**-self.fraction) * 2.0 ** (all_ones - self.bias)
 
     @property

@@ -110,7 +110,7 @@ def _packed_once(
         whole = dict(files)
         for record in (proof.record for proof in evidence):
             for path in (*(file.path for file in record.files), manifest.NAME):
-                whole[f"{shelf}/{record.name}/{path}"] = (record.folder / path).read_bytes()
+                whole[f"{shelf}/{record.name}/{path}"] = record.file(path).read_bytes()
         whole[manifest.NAME] = manifest.manifest(whole)
         return pack({f"{name}/{path}": data for path, data in whole.items()})
 

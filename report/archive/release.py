@@ -34,7 +34,7 @@ from report.archive.verify import folder as contents
 from report.content import Content, DecisionReport
 from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_mean, raise_if_any
 from report.evidence import Evidence
-from report.folder import exchange
+from report.folder import Copied, exchange
 from report.inputs import files_under
 from report.numbers.study import Study
 from report.numbers.values import Value, Values
@@ -117,7 +117,7 @@ def summary(folder: Path, edition: Edition) -> str:
 
 def assemble(  # noqa: PLR0917 (one argument for each room before this one)
     edition: Edition,
-    pages: Mapping[str, bytes | Path],
+    pages: Mapping[str, bytes | Copied],
     study: Study,
     evidence: Mapping[str, Evidence],
     sources: Mapping[str, Path],

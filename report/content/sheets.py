@@ -89,7 +89,9 @@ def load_formats(
 ) -> Mapping[str, NumberFormat]:
     """Every number format of `folder`, floats first, widest first."""
     formats = [_format(text.slug, form, references) for text, form in forms(folder, faults)]
-    ordered = sorted(formats, key=lambda f: (f.bias is None, -f.bits, -f.exponent, f.id))
+    ordered = sorted(
+        formats, key=lambda f: (f.bias is None, -f.bits, -f.exponent, f.bias or 0, f.id)
+    )
     return {number_format.id: number_format for number_format in ordered}
 
 

@@ -97,8 +97,8 @@ def _gathered(fields: Fields, results: Sequence[str]) -> tuple[Process, ...]:
 def _complete(cluster: Cluster, fields: Fields, devices: Sequence[int]) -> None:
     """Every process once, each with devices of its own that make up all of them."""
     found = [each.index for each in cluster.gathered]
-    whole = list(range(cluster.processes))
-    if found != whole:
+    whole = list(range(min(cluster.processes, cluster.devices)))  # each has a device of its own
+    if found != whole or cluster.processes > cluster.devices:
         told = f"the processes {found}"[:60]
         missing = ", ".join(str(index) for index in whole if index not in found)
         fields.fault(

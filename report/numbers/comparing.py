@@ -4,21 +4,20 @@ Keep the baseline and change one factor. When more than the declared factor diff
 differences are still shown, all of them, and the result is credited to nothing.
 """
 
-import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from report.errors import NumericalFailure, UsageFault
-from report.notation import render
-from report.numbers import precision
-from report.numbers.own import numbers_of
+from report.numbers.meters import Result, read_off
 from report.record import Record
 
 FACTORS: Mapping[str, tuple[str, ...]] = {
     "platform": ("request/platform", "environment/platform", "environment/devices", "scope"),
-    "shape": ("request/batch", "request/features", "request/outputs"),
-    "steps": ("request/steps",),
+    "shape": ("request/batch", "request/batches", "request/features", "request/outputs"),
+    "steps": ("request/steps", "request/processes", "request/rounds", "request/samples"),
+    "dispatch": ("request/dispatch", "environment/flags/jax_cpu_enable_async_dispatch"),
+    "policies": ("request/policies",),
     "inputs": ("request/seed", "request/outlier_feature", "request/outlier_factor", "inputs"),
     "versions": ("environment/versions", "environment/blas"),
     "machine": tuple(
@@ -39,19 +38,9 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {"shape": ("inputs",), "platform": ("ma
 _PASSING = (
     *("recorded_at", "load_average", "clock/tick_s", "redacted"),
     *("trace", "request/trace", "device_memory"),
+    *("request/accuracy", "request/limit_s"),
 )
 """Recorded, and different each time; no factor of any result."""
-
-RESULTS = {
-    "relative_l2_error": "scientific(3)",
-    "max_abs_error": "scientific(3)",
-    "sqnr_db": "decibel(2)",
-}
-SAME = "not distinguishable"
-UNRANKED = "not ranked: times of a CPU"
-NO_FLOOR = "not ranked: no noise floor is known"
-_ROUNDING = 4 * 2.0**-52
-"""Relative: errors that differ by less came from the same arithmetic summed in another order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,16 +51,6 @@ class Difference:
     field: str
     one: str
     two: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """One result of both, and why the two are not to be told apart, if so."""
-
-    name: str
-    one: str
-    two: str
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +81,7 @@ class Comparison:
         """Both columns, differences before results, and what may be concluded."""
         rows = [("", *self.names)]
         rows += [(d.field, d.one, d.two) for d in self.differences]
-        rows += [(r.name, r.one, f"{r.two}  {r.note}".rstrip()) for r in self.results]
+        rows += [(r.name, r.one, f"{r.two}  {r.words}".rstrip()) for r in self.results]
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         lines = [f"{a:{widths[0]}}  {b:{widths[1]}}  {c}".rstrip() for a, b, c in rows]
         return "\n".join([*lines, "", self.verdict()])
@@ -123,7 +102,7 @@ class Comparison:
             "factor": self.factor or None,
             "credited": self.credited,
             "differences": [[d.factor, d.field, d.one, d.two] for d in self.differences],
-            "results": [[r.name, r.one, r.two, r.note] for r in self.results],
+            "results": [[r.name, r.one, r.two, r.words] for r in self.results],
         }
 
     @property
@@ -150,7 +129,7 @@ def compare(one: Record, two: Record, factor: str = "") -> Comparison:
             for field in sorted(left.keys() | right.keys())
             if left.get(field) != right.get(field)
         ),
-        results=tuple(METERS.get(str(one.report.get("schema")), _as_written)(one, two)),
+        results=tuple(read_off(one, two, alike=left == right)),
     )
 
 
@@ -161,7 +140,7 @@ def _fields(record: Record) -> Iterator[tuple[str, str]]:
         "lab": report.get("lab"),
         "schema": report.get("schema"),
         "request": report.get("request", {}),
-        "inputs": {n: case.get("sha256", "")[:12] for n, case in report.get("inputs", {}).items()},
+        "inputs": _inputs(report.get("inputs", {})),
         "scope": report.get("scope", {}),
         "environment": {k: v for k, v in record.environment.items() if k != "schema"},
         "sources": {
@@ -173,6 +152,16 @@ def _fields(record: Record) -> Iterator[tuple[str, str]]:
     for field, text in _flat(parts, ""):
         if not any(passing in field for passing in _PASSING):
             yield field, text
+
+
+def _inputs(inputs: object) -> object:
+    """Each case by its digest; what a lab with one case says of its inputs, as it is."""
+    if not isinstance(inputs, Mapping):
+        return inputs
+    return {
+        name: str(case.get("sha256", ""))[:12] if isinstance(case, Mapping) else case
+        for name, case in inputs.items()
+    }
 
 
 def _flat(value: object, path: str) -> Iterator[tuple[str, str]]:
@@ -188,75 +177,3 @@ def _factor_of(field: str) -> str:
         if any(field == prefix or field.startswith(f"{prefix}/") for prefix in prefixes):
             return factor
     return "other"
-
-
-def _of_precision(one: Record, two: Record) -> Iterator[Result]:
-    """Errors, stored bytes and times of what both measured, each with its noise floor."""
-    left, right = one.report.get("results", {}), two.report.get("results", {})
-    for name in left:
-        if name not in right:
-            continue
-        a, b = left[name], right[name]
-        for metric, spelling in RESULTS.items():
-            yield _number(f"{name} {metric}", spelling, a.get(metric), b.get(metric))
-        stored = [x.get("stored_bytes", {}).get("total") for x in (a, b)]
-        yield _number(f"{name} stored bytes", "bytes", *stored)
-        yield _time(f"{name} median time", a, b, {platform_of(one), platform_of(two)})
-
-
-def platform_of(record: Record) -> str:
-    return str(record.report.get("scope", {}).get("platform"))
-
-
-def _number(name: str, spelling: str, one: float | None, two: float | None) -> Result:
-    same = one == two
-    if one is not None and two is not None:
-        same = abs(one - two) <= _ROUNDING * max(abs(one), abs(two))
-    texts = ["not recorded" if x is None else render(x, spelling) for x in (one, two)]
-    return Result(name=name, one=texts[0], two=texts[1], note=SAME if same else "")
-
-
-def _time(name: str, one: Mapping[str, Any], two: Mapping[str, Any], places: set[str]) -> Result:
-    """Two medians, distinct only when the middle halves of the samples lie apart."""
-    samples = [x.get("timing_s", {}).get("samples", []) for x in (one, two)]
-    if not all(samples):
-        return Result(name=name, one="not recorded", two="not recorded", note=SAME)
-    (low, middle, high), (low2, middle2, high2) = (_quartiles(found) for found in samples)
-    apart = high < low2 or high2 < low
-    return Result(
-        name=name,
-        one=render(middle, "seconds(2)"),
-        two=render(middle2, "seconds(2)"),
-        note=UNRANKED if "cpu" in places else "" if apart else SAME,
-    )
-
-
-def _quartiles(samples: list[float]) -> tuple[float, float, float]:
-    if len(samples) < 2:
-        return samples[0], samples[0], samples[0]
-    low, middle, high = statistics.quantiles(samples, n=4, method="inclusive")
-    return low, middle, high
-
-
-def _as_written(one: Record, two: Record) -> Iterator[Result]:
-    """Numbers of labs that are not known here: both as written, and nothing ranked by them."""
-    left, right = (
-        {
-            path: number
-            for part, value in record.report.items()
-            if part not in ("request", "scope", "inputs")
-            for path, number in numbers_of(value, f"/{part}").items()
-        }
-        for record in (one, two)
-    )
-    for path, number in left.items():
-        if path in right:
-            other = right[path]
-            note = SAME if number == other else NO_FLOOR
-            yield Result(name=path, one=str(number), two=str(other), note=note)
-
-
-METERS: Mapping[str, Callable[[Record, Record], Iterator[Result]]] = {
-    precision.SCHEMA: _of_precision,
-}
-"""What is read off two records of one schema; of others, every number as written."""

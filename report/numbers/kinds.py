@@ -13,13 +13,14 @@ from report.numbers import lowering, precision, replay, representations, sweep, 
 from report.numbers.lowering import Preflight, read_preflight
 from report.numbers.own import read_own
 from report.numbers.precision import PrecisionRun, read_precision
-from report.numbers.replay import Replay, read_replay, work_out_replay
+from report.numbers.replay import Replay, read_replay
 from report.numbers.representations import RepresentationsRun, read_representations
 from report.numbers.run import Run
 from report.numbers.sweep import SweepRun, read_sweep
 from report.numbers.timing import TimingRun, read_timing
 from report.numbers.worked_lowering import work_out_lowering
 from report.numbers.worked_precision import work_out_precision
+from report.numbers.worked_replay import work_out_replay
 from report.numbers.worked_representations import work_out_representations
 from report.numbers.worked_sweep import work_out_sweep
 from report.numbers.worked_timing import work_out_timing

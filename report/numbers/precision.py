@@ -8,6 +8,7 @@ from typing import Literal
 
 from report.evidence import Evidence
 from report.numbers.cluster import Cluster, read_cluster
+from report.numbers.implied import peak_fits, sqnr_follows
 from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
@@ -389,6 +390,14 @@ def _agree_with_request(run: PrecisionRun, record: Record, report: Fields, confi
 def _agree_with_case(result: Result, run: PrecisionRun, fields: Fields) -> None:
     """A result has its case's inputs, its policy's arithmetic, and a sample for each step."""
     request, int8 = run.request, result.policy == "int8"
+    sqnr_follows(fields, result.relative_l2_error)
+    peak_fits(
+        fields,
+        result.max_abs_error,
+        result.relative_l2_error,
+        run.reference_norms[result.case],
+        request.batch * request.outputs,
+    )
     fields.agree("input_sha256", run.inputs[result.case].sha256, "the digest of its inputs")
     for key, expected in zip(("operand", "accumulator"), REQUESTED[result.policy], strict=True):
         fields.within("requested").agree(key, expected, f"what {result.policy} asks for")

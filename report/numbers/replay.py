@@ -5,12 +5,15 @@ worked out again here from the two numbers, and a replay that says otherwise is 
 """
 
 import math
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+from report.errors import Fault
 from report.evidence import Evidence
+from report.numbers.implied import ROUNDED, sqnr_follows, triangle_closes
 from report.numbers.precision import CASES, POLICIES
 from report.numbers.reading import Fields
 from report.numbers.run import (
@@ -22,7 +25,7 @@ from report.numbers.run import (
     read_setting,
     source_of,
 )
-from report.numbers.workings import Workings
+from report.record import Record, parse_json
 from report.source import Source
 
 SCHEMA = "assay/replay/1"
@@ -31,6 +34,67 @@ RESULTS = tuple(f"{case}-{policy}" for case in CASES for policy in POLICIES)
 
 Word = Literal["exact", "ulp", "within tolerance", "not comparable", "differs"]
 WORDS: tuple[Word, ...] = get_args(Word)
+
+READINGS = ("relative_l2_error", "max_abs_error", "sqnr_db")
+EQUAL = ("input_sha256", "stored_bytes", "scale_bytes", "output_dtype")
+"""Fields that have to be equal wherever both are known."""
+OF_INPUTS = (*READINGS, "output", "max_abs_accumulator")
+"""Fields that cannot be compared where the inputs are not the same."""
+MEMORY = ("argument", "output", "temporary", "alias", "generated_code", "peak")
+KEYS = (
+    *EQUAL,
+    *OF_INPUTS,
+    "stablehlo_sha256",
+    "hlo_sha256",
+    *(f"{kind}_bytes" for kind in MEMORY),
+    "median_s",
+)
+"""All that is told of one result; a largest sum of INT8 alone."""
+
+SETTING: Mapping[str, tuple[str, ...]] = {
+    "platform": ("platform", "actual"),
+    "device_kind": ("devices", "used", "kind"),
+    "devices": ("devices", "count"),
+    "processes": ("devices", "process_count"),
+    "system": ("operating_system", "system"),
+    "machine": ("operating_system", "machine"),
+    "cpu": ("cpu", "model"),
+    "instruction_sets": ("cpu", "isa"),
+    "python": ("versions", "python"),
+    "jax": ("versions", "jax"),
+    "jaxlib": ("versions", "jaxlib"),
+    "numpy": ("versions", "numpy"),
+}
+"""Facts of a machine and its software, with their place in environment.json."""
+
+FOREIGN_SETTING: Mapping[str, str] = {
+    "platform": "platform",
+    "device_kind": "device_kind",
+    "devices": "global_device_count",
+    "processes": "process_count",
+    "system": "host_system",
+    "python": "python_version",
+    "jax": "jax_version",
+    "numpy": "numpy_version",
+}
+"""The same facts, as a foreign report names them; it tells no other."""
+MS = 1e3
+"""Milliseconds in a second."""
+
+GIVEN: Mapping[str, tuple[str, ...]] = {
+    "relative_l2_error": ("relative_l2_error",),
+    "max_abs_error": ("max_absolute_error",),
+    "stored_bytes": ("stored_operand_bytes",),
+    "output_dtype": ("output_dtype",),
+    "input_sha256": ("input_sha256",),
+    "argument_bytes": ("compiler_memory_estimate", "argument_size_in_bytes"),
+    "output_bytes": ("compiler_memory_estimate", "output_size_in_bytes"),
+    "temporary_bytes": ("compiler_memory_estimate", "temp_size_in_bytes"),
+    "alias_bytes": ("compiler_memory_estimate", "alias_size_in_bytes"),
+}
+"""Fields of a foreign result, with their place in it."""
+
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 NORM_ULPS = 4
 """Steps that the norm of an error may move when its squares are added in another order."""
@@ -188,6 +252,7 @@ def read_replay(evidence: Evidence) -> Replay:
     environment = Fields(
         record.environment, f"{record.name}/environment.json", faults=report.faults
     )
+    config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
     request = report.within("request")
     files = {file.path: file.sha256 for file in record.files}
     fields = report.within("fields")
@@ -203,7 +268,7 @@ def read_replay(evidence: Evidence) -> Replay:
         replayed=_replayed(report.within("replayed"), files),
         machine={key: _comparison(each) for key, each in report.within("setting").entries()},
         fields={
-            name: {key: _comparison(each) for key, each in fields.within(name).entries()}
+            name: {key: _field(name, key, each) for key, each in fields.within(name).entries()}
             for name in results
         },
         splits={name: _split(report.within("accumulation").within(name)) for name in results},
@@ -217,9 +282,19 @@ def read_replay(evidence: Evidence) -> Replay:
     for word in WORDS:
         report.within("counts").agree(word, replay.count(word), "the number of such fields")
     agree_with_setting(replay.setting, report, environment)
+    _setting_agrees(report.within("setting"), record)
     for name in results:
+        _complete(name, fields.within(name))
+        _here_agrees(name, fields.within(name), files)
         _tolerances_hold(name, replay, features, fields.within(name))
+        if "input_sha256" in replay.fields[name]:
+            _same_inputs_are_compared(replay.fields[name], fields.within(name))
         _bound_holds(replay, name, report.within("accumulation").within(name))
+    absent = [name for name in RESULTS if name not in results]
+    report.within("replayed").agree("results_missing", absent, "those that are not here")
+    _agree_with_config(report, config)
+    if replay.replayed.file and not report.faults:
+        _foreign_agrees(replay, record, fields)
     report.agree("schema", SCHEMA, "a replay")
     report.finish(record.name, lab="replay")
     return replay
@@ -227,7 +302,7 @@ def read_replay(evidence: Evidence) -> Replay:
 
 def _replayed(fields: Fields, files: Mapping[str, str]) -> Replayed:
     foreign = fields.choice("kind", ("record", "foreign")) == "foreign"
-    sha256 = fields.text("sha256")
+    sha256 = _digest(fields, "sha256")
     file = None
     if foreign:
         file = Artifact(path=FOREIGN, sha256=sha256)
@@ -240,24 +315,145 @@ def _replayed(fields: Fields, files: Mapping[str, str]) -> Replayed:
         name=fields.name("name"),
         sha256=sha256,
         file=file,
-        recorded_at=fields.optional_text("recorded_at"),
+        recorded_at=fields.words("recorded_at"),
         seed_recorded=fields.flag("seed_recorded"),
         lab_changes=fields.texts("lab_changes"),
-        origin=fields.optional_text("origin"),
-        published_sha256=fields.optional_text("published_sha256"),
+        origin=fields.words("origin"),
+        published_sha256=_digest(fields, "published_sha256")
+        if fields.has("published_sha256")
+        else "",
         absent=fields.texts("results_missing"),
     )
 
 
+def _digest(fields: Fields, key: str) -> str:
+    """A SHA-256 in lower-case digits."""
+    found = fields.text(key)
+    if not _DIGEST.fullmatch(found):
+        fields.fault(key, f"{found!r:.60}", "a SHA-256, 64 lower-case hexadecimal digits")
+    return found
+
+
+def _complete(name: str, fields: Fields) -> None:
+    """Every field that a replay tells of a result, and no other."""
+    known = [key for key in KEYS if key != "max_abs_accumulator" or name.endswith("-int8")]
+    for key in known:
+        if key not in fields.found:
+            fields.fault(key, "missing", "a verdict for every field")
+    for extra in sorted(fields.found.keys() - set(known)):
+        fields.fault(extra, "one that no replay tells", f"only {', '.join(known)}")
+
+
+def _here_agrees(name: str, fields: Fields, files: Mapping[str, str]) -> None:
+    """Programs are those kept in this run, and the two readings of one error are alike."""
+    for kind in ("stablehlo", "hlo"):
+        kept = files.get(f"programs/{name}.{kind}.txt")
+        fields.within(f"{kind}_sha256").agree("here", kept, "the program kept in this run")
+    error = fields.within("relative_l2_error").found.get("here")
+    sqnr = fields.within("sqnr_db").found
+    here = Fields({"sqnr_db": sqnr.get("here"), "sqnr_db_reason": sqnr.get("here_reason")}, "")
+    sqnr_follows(here, error if isinstance(error, float) else None)
+    for fault in here.faults:
+        fields.within("sqnr_db").fault("here", fault.found, fault.expected)
+
+
+def _setting_agrees(fields: Fields, record: Record) -> None:
+    """What stands under `here` is what environment.json says of this machine."""
+    for key, place in SETTING.items():
+        found: Any = record.environment
+        for part in place:
+            found = found.get(part) if isinstance(found, Mapping) else None
+        fields.within(key).agree("here", found, "as in environment.json")
+    for extra in sorted(fields.found.keys() - SETTING.keys()):
+        fields.fault(extra, "one that no replay tells", f"only {', '.join(SETTING)}")
+
+
+def _agree_with_config(report: Fields, config: Fields) -> None:
+    """config.json asks for what report.json answers."""
+    replayed, options = report.within("replayed"), config.within("options")
+    report.agree("lab", "replay", "the lab that replays")
+    config.agree("lab", "replay", "the lab that replays")
+    config.agree("seed", report.within("request").found.get("seed"), "as in report.json")
+    options.agree("platform", report.within("request").found.get("platform"), "as in report.json")
+    options.agree("record", replayed.found.get("name"), "what was replayed")
+    for key in ("origin", "published_sha256"):
+        options.agree(key, replayed.found.get(key), "as in report.json")
+
+
+def _foreign_agrees(replay: Replay, record: Record, fields: Fields) -> None:
+    """What is said to be recorded is what the foreign file says, which is kept beside it."""
+    where, faults = f"{record.name}/{FOREIGN}", list[Fault]()
+    parsed = parse_json(record.file(FOREIGN).read_bytes(), where, faults)
+    fields.faults.extend(faults)
+    foreign = Fields(parsed if isinstance(parsed, dict) else {}, where, fields.faults)
+    for key, size in zip(("batch", "features", "outputs"), replay.shape, strict=True):
+        foreign.within("dimensions").agree(key, size, "as was replayed")
+    given = {
+        f"{each.text('case')}-{each.text('mode')}": each for each in foreign.objects("results")
+    }
+    foreign.agree("executed_at", replay.replayed.recorded_at, "as was replayed")
+    for key, fact in replay.machine.items():
+        place = FOREIGN_SETTING.get(key, "")
+        if fact.recorded != foreign.found.get(place):
+            expected = f"{foreign.found.get(place)!r:.60}, as in {FOREIGN}"
+            found = f"{fact.recorded!r:.60}"
+            fields.faults.append(
+                Fault(
+                    where=f"{record.name}/report.json/setting/{key}/recorded",
+                    found=found,
+                    expected=expected,
+                )
+            )
+    for name, group in replay.fields.items():
+        if name not in given:
+            fields.fault(name, "a result", f"none: {FOREIGN} does not hold it")
+            continue
+        told: dict[str, object] = {
+            key: given[name].within(place[0]).found.get(place[1])
+            if len(place) > 1
+            else given[name].found.get(place[0])
+            for key, place in GIVEN.items()
+        }
+        told["median_s"] = given[name].number("median_ms") / MS
+        for key, each in group.items():
+            if each.recorded != told.get(key):
+                expected = f"{told.get(key)!r:.60}, as in {FOREIGN}"
+                fields.fault(f"{name}/{key}/recorded", f"{each.recorded!r:.60}", expected)
+
+
+def _field(result: str, key: str, fields: Fields) -> Comparison:
+    """One field of one result, of the type that it has and with a verdict that it may have."""
+    found = _comparison(fields)
+    both = None not in (found.recorded, found.here)
+    if key in READINGS:
+        for side in ("recorded", "here"):
+            value = getattr(found, side)
+            if value is not None and not isinstance(value, int | float):
+                fields.fault(side, f"{value!r:.60}", "a number")
+        if both and found.ulp is None and found.verdict != "not comparable":
+            fields.fault("ulp", "missing", "the steps between two numbers")
+    elif found.ulp is not None and key != "output":
+        fields.fault("ulp", f"{found.ulp}", f"none: {key} of {result} is no reading")
+    if key == "median_s":
+        fields.agree("here", None, "a replay is not timed")
+    compared = key in EQUAL or (key not in OF_INPUTS and found.recorded == found.here)
+    if found.verdict == "not comparable" and both and compared:
+        fields.fault("verdict", repr(found.verdict), "a verdict, since both are known")
+    return found
+
+
 def _comparison(fields: Fields) -> Comparison:
-    recorded, here = (_scalar(fields, key) for key in ("recorded", "here"))
     verdict = fields.choice("verdict", WORDS)
     number = "ulp" in fields.found
+    recorded, here = (
+        float(value) if number and isinstance(value, int) else value
+        for value in (_scalar(fields, key) for key in ("recorded", "here"))
+    )
     found = Comparison(
         recorded=recorded,
         here=here,
         verdict=next(word for word in WORDS if word == verdict),
-        why=fields.text("why"),
+        why=fields.words("why"),
         ulp=fields.count("ulp") if number else None,
         difference=fields.number("difference") if number else None,
         tolerance=fields.number("tolerance") if "tolerance" in fields.found else None,
@@ -281,6 +477,8 @@ def _scalar(fields: Fields, key: str) -> Scalar:
 def _agree_with_numbers(found: Comparison, fields: Fields) -> None:
     """The verdict must follow from what stands beside it."""
     equal = found.recorded == found.here
+    if found.verdict == "exact" and found.why:
+        fields.fault("why", f"{found.why!r:.60}", "nothing: what is exact says it all")
     if found.verdict == "not comparable":
         if not found.why:
             fields.fault("why", "nothing", "why it is not comparable")
@@ -302,17 +500,52 @@ def _agree_with_numbers(found: Comparison, fields: Fields) -> None:
 
 
 def _tolerances_hold(name: str, replay: Replay, features: int, fields: Fields) -> None:
-    """The tolerance of a relative error is what its format promises, or a few ulp."""
-    found = replay.fields[name].get("relative_l2_error")
-    if found is None or found.tolerance is None or not isinstance(found.recorded, float):
+    """A tolerance is what its format promises, or a few ulp of the recorded number.
+
+    Of elements it is that of the relative error, times the largest of the reference. That is not
+    told, but it is at most the norm, which is at most √N times the largest error over the
+    relative one.
+    """
+    group, relative = replay.fields[name], format_tolerance(name, features)
+    here, peak = (_number(group.get(key)) for key in READINGS[:2])
+    limits: dict[str, tuple[float, float]] = {"relative_l2_error": (relative, relative)}
+    if here:
+        decibel = 20 * math.log10(1 + relative / here)
+        element = relative * peak * math.sqrt(replay.shape[0] * replay.shape[2]) / here
+        limits |= {
+            "sqnr_db": (decibel, decibel),
+            "max_abs_error": (0.0, element),
+            "output": (0.0, element),
+        }
+    for key, (least, most) in limits.items():
+        found = group.get(key)
+        if found is None or found.tolerance is None:
+            continue
+        few = NORM_ULPS * math.ulp(found.recorded) if isinstance(found.recorded, float) else 0.0
+        if not math.isclose(found.tolerance, few, rel_tol=ROUNDED) and not (
+            least * (1 - ROUNDED) <= found.tolerance <= most * (1 + ROUNDED)
+        ):
+            promised = f"{most:.4g}" if least else f"at most {most:.4g}"
+            told = f"{few:.4g}, a few ulp, or {promised}, from its format"
+            fields.within(key).fault("tolerance", f"{found.tolerance}", told)
+
+
+def _same_inputs_are_compared(group: Mapping[str, Comparison], fields: Fields) -> None:
+    """What rests on inputs that are the same has a verdict wherever both sides are known."""
+    if group["input_sha256"].verdict != "exact":
         return
-    allowed = (
-        format_tolerance(name, features),
-        NORM_ULPS * math.ulp(found.recorded),
-    )
-    if not any(math.isclose(found.tolerance, each, rel_tol=1e-12) for each in allowed):
-        expected = " or ".join(f"{each:.4g}" for each in allowed)
-        fields.within("relative_l2_error").fault("tolerance", f"{found.tolerance}", expected)
+    for key in OF_INPUTS:
+        found = group.get(key)
+        if found is None or found.verdict != "not comparable" or key == "output":
+            continue
+        if None not in (found.recorded, found.here):
+            told = "a verdict, since both are known and their inputs are the same"
+            fields.within(key).fault("verdict", repr(found.verdict), told)
+
+
+def _number(found: Comparison | None) -> float:
+    """What was found here of a reading; zero where there is none."""
+    return found.here if found and isinstance(found.here, float) else 0.0
 
 
 def format_tolerance(result: str, features: int) -> float:
@@ -324,7 +557,7 @@ def format_tolerance(result: str, features: int) -> float:
 
 def _split(fields: Fields) -> Split:
     values = {
-        key: fields.optional_number(key)[0]
+        key: fields.number(key) if fields.has(key) else fields.optional_number(key)[0]
         for key in ("representation", "here", "recorded", "recorded_at_least")
     }
     return Split(
@@ -336,9 +569,23 @@ def _split(fields: Fields) -> Split:
 
 
 def _bound_holds(replay: Replay, name: str, fields: Fields) -> None:
+    """Totals and parts are sides of triangles, of which the recorded total is one."""
     split, error = replay.splits[name], replay.fields[name].get("relative_l2_error")
-    if split.at_least is None or split.representation is None or error is None:
+    if error is None or split.representation is None:
         return
+    kept, inputs = (replay.fields[name].get(key) for key in ("output", "input_sha256"))
+    if split.recorded is not None and (kept is None or kept.recorded is None):
+        fields.fault("recorded", f"{split.recorded}", "null, since no output was recorded")
+    if isinstance(error.here, float):
+        sides = {"total": error.here, "representation": split.representation, "here": split.here}
+        triangle_closes(fields, sides)
+    if isinstance(error.recorded, float) and inputs and inputs.verdict == "exact":
+        sides = {
+            "total": error.recorded,
+            "representation": split.representation,
+            "recorded": split.recorded,
+        }
+        triangle_closes(fields, sides)
     if isinstance(error.recorded, float):
         expected = abs(error.recorded - split.representation)
         fields.agree("recorded_at_least", expected, "the total less the representation error")
@@ -346,15 +593,22 @@ def _bound_holds(replay: Replay, name: str, fields: Fields) -> None:
 
 def _repeats(fields: Fields) -> Repeats:
     free, pinned = fields.within("free"), fields.optional_within("pinned")
+    runs = free.count("repeats")
     for each in filter(None, (free, pinned)):
-        each.agree("distinct", len(set(each.texts("sha256"))), "the number of its digests")
-    digests = [set(each.texts("sha256")) for each in (free, pinned) if each]
+        digests = each.texts("sha256")
+        each.agree("distinct", len(set(digests)), "the number of its digests")
+        each.agree("repeats", runs, "as often as without a limit to one core")
+        if len(set(digests)) != len(digests) or not all(map(_DIGEST.fullmatch, digests)):
+            each.fault("sha256", f"{digests!r:.60}", "the SHA-256 of each output, each once")
+        if not 1 <= len(digests) <= runs:
+            each.fault("distinct", f"{len(digests)}", f"from 1 to {runs}, one a run at most")
+    digest_sets = [set(each.texts("sha256")) for each in (free, pinned) if each]
     return Repeats(
-        runs=free.count("repeats"),
+        runs=runs,
         distinct=free.count("distinct"),
         pinned=pinned.count("distinct") if pinned else None,
         pinned_reason="" if pinned else fields.name("pinned_reason"),
-        same=digests[0] == digests[1] if pinned else None,
+        same=digest_sets[0] == digest_sets[1] if pinned else None,
     )
 
 
@@ -365,51 +619,3 @@ def steps(one: float, two: float) -> int:
         bits: int = struct.unpack("<q", struct.pack("<d", number))[0]
         places.append(bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF))
     return abs(places[0] - places[1])
-
-
-def work_out_replay(replay: Replay, note: Workings) -> None:
-    """Write down `study#/replay/<run>/…`, verdicts in words included."""
-    base, document = f"replay/{replay.name}", f"{replay.name}#"
-    for word in WORDS:
-        key = word.replace(" ", "_")
-        formula = rf"\text{{number of fields whose verdict is: {word}}}"
-        note.derive(f"{base}/{key}", replay.count(word), formula, f"{document}/counts/{word}")
-    note.derive(
-        f"{base}/compared",
-        sum(replay.count(word) for word in WORDS if word != "not comparable"),
-        r"\text{fields that can be compared}",
-        *(f"{document}/counts/{word}" for word in WORDS if word != "not comparable"),
-    )
-    every = [f"{document}/counts/{word}" for word in WORDS]
-    note.derive(f"{base}/verdict", replay.verdict, r"\text{the verdicts, in words}", *every)
-    distinct = [f"{document}/determinism/{name}/free/distinct" for name in replay.repeats]
-    note.derive(
-        f"{base}/steady", replay.steady, r"\text{the numbers of outputs, in words}", *distinct
-    )
-    note.derive(
-        f"{base}/most_outputs",
-        max(max(each.distinct, each.pinned or 0) for each in replay.repeats.values()),
-        r"\max_p\, (\text{outputs of program } p)",
-        *distinct,
-        kind="measured",
-    )
-    for name, group in replay.fields.items():
-        for key, field in group.items():
-            if field.ulp is not None:
-                place = f"{document}/fields/{name}/{key}"
-                note.derive(
-                    f"{base}/{name}/{key}",
-                    field.words,
-                    r"\text{the verdict, in words}",
-                    f"{place}/recorded",
-                    f"{place}/here",
-                )
-        split = replay.splits[name]
-        if split.recorded is None and split.at_least is not None:
-            note.derive(
-                f"{base}/{name}/accumulation_at_least",
-                split.at_least,
-                r"|\varepsilon_{\mathrm{recorded}} - \varepsilon_{\mathrm{representation}}|",
-                f"{document}/fields/{name}/relative_l2_error/recorded",
-                f"{document}/accumulation/{name}/representation",
-            )

@@ -1,10 +1,13 @@
 """A representations run as typed values: policies, what each stores, and each error's parts."""
 
+import math
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from report.evidence import Evidence
+from report.numbers.implied import ROUNDED, peak_fits, triangle_closes
 from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
@@ -81,7 +84,29 @@ PARTS = (
     "optimizer_state",
     "cache",
 )
+SETTINGS = (
+    "granularity",
+    "axis",
+    "tile",
+    "scale_type",
+    "bound",
+    "zero_point",
+    "rounding",
+    "saturation",
+    "calibration",
+    "calibration_sha256",
+)
 REASONS = ("clipped", "saturated", "flushed", "nonfinite")
+PERCENTILES = (0, 1, 5, 25, 50, 75, 95, 99, 100)
+"""Ranks at which the ratios of error and bound are told."""
+
+BITS: Mapping[str, int] = {"float32": 32, "bfloat16": 16, "float16": 16, "int8": 8, "int4": 4}
+"""What a stored code takes; a format of eight bits that is not listed is a float8."""
+FLOAT32_BYTES = 4
+INT32_BITS = 31
+"""Beside the sign."""
+EXACT_IN_FLOAT32 = 2**24
+"""Every whole number up to this is a float32; the next one is not."""
 
 Status = Literal["measured", "reference", "refused"]
 """A program ran; none did, but its codes were multiplied on the host; nothing was evaluated."""
@@ -398,6 +423,11 @@ def read_representations(evidence: Evidence) -> RepresentationsRun:
     if not names:
         report.fault("policies", "none", "at least one policy")
     _agree(run, report, config)
+    for name, policy in run.policies.items():
+        if policy.file.sha256:
+            _agree_with_file(
+                policies.within(name), record.file(policy.file.path).read_bytes(), policy
+            )
     agree_with_setting(run.setting, report, environment)
     if report.text("schema") != SCHEMA:
         report.fault("schema", f"{report.found.get('schema')!r:.60}", repr(SCHEMA))
@@ -457,6 +487,31 @@ def _policy(name: str, fields: Fields, files: Mapping[str, str]) -> PolicyFile:
         keep_float32=fields.counts("keep_float32"),
         file=Artifact(path=path, sha256=digest),
     )
+
+
+def _agree_with_file(fields: Fields, content: bytes, policy: PolicyFile) -> None:
+    """What the report says of a policy is what its file says, in which `none` stands for null."""
+    where = f"as in {policy.file.path}"
+    try:
+        told = tomllib.loads(content.decode())
+    except (ValueError, RecursionError):  # what is no UTF-8 and what is no TOML are ValueErrors
+        fields.fault("name", policy.name, f"a file that can be read, {policy.file.path}")
+        return
+    parts, settings, outliers = (
+        found if isinstance(found := told.get(table), dict) else {}
+        for table in ("parts", "quantization", "outliers")
+    )
+    for key in ("name", "title"):
+        fields.agree(key, told.get(key), where)
+    for part in PARTS:
+        fields.within("parts").agree(part, parts.get(part), where)
+    for key in SETTINGS:
+        found = settings.get(key)
+        nothing = found == "none" and key in {"tile", "calibration", "calibration_sha256"}
+        fields.agree(key, None if nothing else found, where)
+    alpha = outliers.get("smoothing")
+    fields.agree("smoothing", float(alpha) if isinstance(alpha, int) else alpha, where)
+    fields.agree("keep_float32", outliers.get("keep_float32", []), where)
 
 
 def _compiled(fields: Fields, files: Mapping[str, str]) -> Compiled:
@@ -530,13 +585,12 @@ def _ratio(fields: Fields, key: str) -> Ratio:
 
 def _certificate(fields: Fields) -> Certificate:
     ranks = fields.within("percentiles")
-    known = [key for key in ranks.found if key[:1] == "p" and key[1:].isdecimal()]
     certificate = Certificate(
         outputs=fields.count("outputs"),
         unbounded=fields.count("unbounded"),
         exceeded=fields.count("exceeded"),
         worst=_ratio(fields, "worst_ratio"),
-        percentiles={int(key[1:]): _ratio(ranks, key).value for key in known},
+        percentiles={rank: _ratio(ranks, f"p{rank}").value for rank in PERCENTILES},
         width=_ratio(fields, "relative_l2"),
     )
     if not certificate.outputs or certificate.exceeded > certificate.outputs:
@@ -546,6 +600,12 @@ def _certificate(fields: Fields) -> Certificate:
     worst = certificate.worst.value
     if worst is not None and (worst > 1) != bool(certificate.exceeded):
         fields.fault("worst_ratio", f"{worst}", f"what {certificate.exceeded} beyond 1 allow")
+    told = list(certificate.percentiles.values())
+    growing = [each for each in told if each is not None]
+    if growing != sorted(growing) or None in told[: len(growing)]:
+        fields.fault("percentiles", "one below an earlier one", "ratios that grow with the rank")
+    if told[-1] != worst:
+        ranks.fault(f"p{PERCENTILES[-1]}", f"{told[-1]}", f"{worst}, the worst ratio")
     return certificate
 
 
@@ -563,12 +623,18 @@ def _rows(fields: Fields) -> tuple[float | None, ...]:
 
 
 def _integers(fields: Fields) -> IntegerRange:
-    return IntegerRange(
+    found = IntegerRange(
         max_abs_accumulator=fields.count("max_abs_accumulator"),
         headroom_bits=fields.number("headroom_bits"),
         longest_contraction=fields.count("longest_contraction"),
         float32_exact=fields.flag("float32_exact"),
     )
+    left = INT32_BITS - math.log2(max(found.max_abs_accumulator, 1))
+    if not math.isclose(found.headroom_bits, left, rel_tol=1e-12):
+        fields.fault("headroom_bits", f"{found.headroom_bits}", f"{left}, from the largest sum")
+    exact = found.max_abs_accumulator <= EXACT_IN_FLOAT32
+    fields.agree("float32_exact", exact, "from the largest sum")
+    return found
 
 
 def _counters(fields: Fields) -> Counters:
@@ -620,6 +686,84 @@ def _agree(run: RepresentationsRun, report: Fields, config: Fields) -> None:
             results.within(result.id).fault(
                 "status", result.status, "measured where a program was compiled, and only there"
             )
-        results.within(result.id).agree(
-            "input_sha256", run.cases[result.case].sha256, "as of its case"
-        )
+        fields = results.within(result.id)
+        fields.agree("input_sha256", run.cases[result.case].sha256, "as of its case")
+        if result.found is not None:
+            _agree_with_shape(run, result, result.found, fields)
+            _agree_on_error(run, result, result.found, fields)
+    for case in run.cases:
+        _agree_on_operands(run.request, report.within("inputs").within(case))
+
+
+def _agree_with_shape(
+    run: RepresentationsRun, result: Result, found: Evaluated, fields: Fields
+) -> None:
+    """Counts and bytes are those of X (m×k) and W (k×n), less the features kept in float32."""
+    request, policy = run.request, run.policies[result.policy]
+    kept = len(policy.keep_float32)
+    asked, stored = run.programs[result.policy], fields.within("stored_bytes")
+    features = request.features - kept
+    for key, rows, name in (("x", request.batch, asked.x), ("w", request.outputs, asked.w)):
+        values = rows * features
+        fields.within("counters").within(key).agree("values", values, "from the requested shape")
+        if bits := BITS.get(name, 8 if name.startswith("float8_") else 0):
+            size = -(-values * bits // 8)
+            stored.agree(f"{key}_codes", size, f"{values} values of {bits} bits")
+    other = FLOAT32_BYTES * kept * (request.batch + request.outputs)
+    if policy.smoothing is not None:
+        other += FLOAT32_BYTES * features
+    stored.agree("other", other, "what smoothing and kept features need")
+
+    outputs = request.batch * request.outputs
+    if found.certificate is not None:
+        bounded = found.certificate.outputs + found.certificate.unbounded
+        if bounded != outputs:
+            key = "bound" if result.status == "measured" else "codes_bound"
+            fields.fault(f"{key}/outputs", f"{bounded} with those unbounded", f"{outputs}")
+    if result.status == "measured":
+        counted = fields.within("counters").within("output")
+        counted.agree("values", outputs, "from the requested shape")
+        if found.output_flushed > outputs:
+            counted.fault("flushed", f"{found.output_flushed}", f"at most {outputs}")
+        if found.rows and len(found.rows) != request.batch:
+            fields.fault("rows", f"{len(found.rows)} errors", f"{request.batch}, one a row of X")
+        if found.output is None:
+            fields.within("output").name("file_reason")
+    integers = found.integers
+    if (integers is not None) != (asked.accumulator == "int32"):
+        told = "null" if integers is None else "a range"
+        fields.fault("integer_range", told, f"for sums in {asked.accumulator}")
+
+
+def _agree_on_error(
+    run: RepresentationsRun, result: Result, found: Evaluated, fields: Fields
+) -> None:
+    """An error, its parts, its rows and its largest element belong together."""
+    norm, parts = run.cases[result.case].norm, found.anatomy
+    anatomy = fields.within("anatomy")
+    anatomy.agree("denominator", norm, "the norm of the reference of its case")
+    if result.status != "measured":
+        return
+    sides = ("total", "representation", "accumulation", "rescale")
+    triangle_closes(anatomy, {side: getattr(parts, side).value for side in sides})
+    total, largest = parts.total.value, found.largest.value
+    if total is None:
+        return
+    if largest is not None:
+        peak_fits(fields, largest, total, norm, run.request.batch * run.request.outputs)
+    rows = [each for each in found.rows if each is not None]
+    if not rows:
+        return
+    low, high = min(rows) * (1 - ROUNDED), max(rows) * (1 + ROUNDED)
+    if total < low or (total > high and len(rows) == len(found.rows)):
+        told = f"{min(rows):.4g} to {max(rows):.4g}"
+        fields.fault("rows", told, f"around {total:.4g}, the total of all rows")
+
+
+def _agree_on_operands(request: Request, fields: Fields) -> None:
+    """X and W have the shapes that were asked for."""
+    for key, shape in (
+        ("x", [request.batch, request.features]),
+        ("w", [request.features, request.outputs]),
+    ):
+        fields.within(key).agree("shape", shape, "as requested")

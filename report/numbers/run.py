@@ -181,6 +181,7 @@ def agree_with_setting(setting: Setting, report: Fields, environment: Fields) ->
     scope = report.within("scope")
     scope.agree("platform", platform, ran)
     scope.agree("statement", setting.statement, "what may be said of that device")
+    scope.agree("single_device", True, "every lab that measures takes one device")
 
 
 def read_memory(fields: Fields) -> CompilerMemory:

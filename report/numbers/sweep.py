@@ -242,7 +242,8 @@ def read_sweep(evidence: Evidence) -> SweepRun:
         request=request,
         asked={
             use: {
-                policy: _asked(report.within("policies").within(use), policy) for policy in POLICIES
+                policy: _asked(report.within("policies").within(use), policy, use)
+                for policy in POLICIES
             }
             for use in USES
         },
@@ -277,6 +278,7 @@ def read_sweep(evidence: Evidence) -> SweepRun:
     agree_with_setting(run.setting, report, environment)
     _agree_on_machine(run, _machine(report.within("machine")), report)
     _agree_with_config(report, config)
+    _agree_on_inputs(request, report.within("inputs"))
     _nothing_else(run, report)
     if report.text("schema") != SCHEMA:
         report.fault("schema", f"{report.found.get('schema')!r:.60}", repr(SCHEMA))
@@ -355,9 +357,15 @@ class Rows:
         fields.agree("shape", [m, k, n], "as requested")
         fields.agree("work", found.work, f"what {policy} is counted in")
         fields.agree("operations", found.operations, "2mkn")
+        rescaled = products.where.endswith("/results") and is_rescaled(policy)
+        fields.agree("rescale_flop", 2 * m * n if rescaled else 0, "two scales an output, or none")
         kept.agree("level", "optimized-hlo", "the text it was read from")
         fields.within("output").agree("bytes", found.output_bytes, "m × n elements of 4 bytes")
         _agree_on_bytes(found, fields.within("stored_bytes"))
+        if error is not None and error < 0:
+            fields.fault("relative_l2_error", f"{error}", "zero or more")
+        if not found.products and not found.calls:
+            kept.fault("products", "none, and no call", "the product that was timed")
         return found
 
 
@@ -384,11 +392,17 @@ def _request(fields: Fields) -> Request:
     return request
 
 
-def _asked(policies: Fields, policy: Policy) -> Asked:
+def is_rescaled(policy: Policy) -> bool:
+    """Whether the sweep's product has scales to multiply by. The probe's squares have none."""
+    return policy == "int8"
+
+
+def _asked(policies: Fields, policy: Policy, use: str) -> Asked:
     fields = policies.within(policy)
     operand, accumulator = REQUESTED[policy]
     for key, expected in (("lhs", operand), ("rhs", operand), ("accumulator", accumulator)):
         fields.agree(key, expected, f"what {policy} asks for")
+    fields.agree("scaled", use == "sweep" and is_rescaled(policy), "as its rows are")
     return Asked(
         operand=operand,
         accumulator=accumulator,
@@ -400,10 +414,15 @@ def _asked(policies: Fields, policy: Policy) -> Asked:
 def _caches(report: Fields) -> tuple[Cache, ...]:
     if not report.has("caches"):
         return ()
-    return tuple(
+    found = tuple(
         Cache(level=each.count("level"), bytes=each.count("bytes"), cores=each.count("cores"))
         for each in report.objects("caches")
     )
+    if not all(each.level and each.bytes and each.cores for each in found):
+        report.fault("caches", "a zero", "levels, bytes and cores from 1")
+    if list(found) != sorted(found, key=lambda each: (each.level, each.bytes)):
+        report.fault("caches", "another order", "the first level first")
+    return found
 
 
 def _machine(fields: Fields) -> Machine:
@@ -451,6 +470,14 @@ def _agree_with_config(report: Fields, config: Fields) -> None:
     config.agree("seed", asked.pop("seed", None), "as in report.json")
     for key, value in asked.items():
         config.within("options").agree(key, value, "as in report.json")
+
+
+def _agree_on_inputs(request: Request, inputs: Fields) -> None:
+    """One X serves every batch by its first rows."""
+    swept = inputs.within("sweep")
+    rows = max(request.batches, default=0)
+    swept.agree("x_shape", [rows, request.features], "the largest batch that was asked for")
+    swept.agree("w_shape", [request.features, request.outputs], "as requested")
 
 
 def _nothing_else(run: SweepRun, report: Fields) -> None:

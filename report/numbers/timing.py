@@ -8,7 +8,15 @@ from statistics import median
 from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
 from report.numbers.distinction import Distinction, Interval, Timed, aa_band, bootstrap, tell_apart
-from report.numbers.precision import OPERAND_BYTES, POLICIES, Policy, PrecisionRun
+from report.numbers.implied import sqnr_follows
+from report.numbers.precision import (
+    OPERAND_BYTES,
+    POLICIES,
+    REQUESTED,
+    Policy,
+    PrecisionRun,
+    read_stored,
+)
 from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
@@ -30,6 +38,9 @@ TWINS = ("first", "second")
 EMPTY, CLOCK = "empty-call", "clock"
 SERIES = (*(f"{policy}-{twin}" for policy in POLICIES for twin in TWINS), EMPTY, CLOCK)
 """Everything that takes turns in a process: each program twice, an empty one, and no call."""
+
+MAX_PROCESSES = 64
+"""More are a fault, and are not looked for: a number alone must not keep a build busy."""
 
 FLOORS_ABOVE = 10
 """A throughput may be claimed from this many times the dispatch floor."""
@@ -267,7 +278,7 @@ def read_timing(evidence: Evidence) -> TimingRun:
         },
         processes=tuple(
             _process(processes.within(str(number)), number, request)
-            for number in range(1, request.processes + 1)
+            for number in range(1, min(request.processes, MAX_PROCESSES) + 1)
         ),
         accuracy=accuracy.name("record") if accuracy else "",
     )
@@ -324,7 +335,7 @@ def _request(fields: Fields) -> Request:
         order_seed=fields.count("order_seed"),
         seed=fields.count("seed"),
     )
-    for key, least, most in (("processes", 1, 64), ("steps", 1, 100_000)):
+    for key, least, most in (("processes", 1, MAX_PROCESSES), ("steps", 1, 100_000)):
         if not least <= (found := getattr(request, key)) <= most:
             fields.fault(key, f"{found}", f"from {least} to {most:,}")
     return request
@@ -338,6 +349,9 @@ def _program(
     error, reason = fields.optional_number("relative_l2_error")
     if error is not None and error < 0:
         fields.fault("relative_l2_error", f"{error}", "zero or more")
+    sqnr_follows(fields, error)
+    for key, expected in zip(("operand", "accumulator"), REQUESTED[policy], strict=True):
+        fields.within("requested").agree(key, expected, f"what {policy} asks for")
     texts = fields.within("program")
     return Program(
         policy=policy,
@@ -345,7 +359,7 @@ def _program(
         relative_l2_error_reason=reason,
         stablehlo=read_artifact(texts, "stablehlo", "stablehlo_sha256", files),
         hlo=read_artifact(texts, "hlo", "hlo_sha256", files),
-        stored_bytes=fields.within("stored_bytes").count("total"),
+        stored_bytes=read_stored(fields.within("stored_bytes")).total,
     )
 
 

@@ -99,5 +99,4 @@ def document_facts(
 def records_cited(press: Press, galley: Galley) -> list[str]:
     """Records whose numbers a page shows, directly or in a figure."""
     cited = galley.cited
-    derived = {part for claim in galley.claims for part in claim.pointer.split("/")}
-    return [name for name in press.evidence if name in cited | derived or galley.exhibits]
+    return [name for name in press.evidence if name in cited or galley.exhibits]

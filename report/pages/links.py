@@ -4,16 +4,16 @@ Whoever wrote a link hears of it by file and line where that is known.
 """
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urlsplit
 
 from report.errors import ContentFault, Fault, raise_if_any
+from report.folder import Copied
 from report.pages.finished import FinishedPage, read_page
 
 
 def check_links(
-    site: Mapping[str, bytes | Path],
+    site: Mapping[str, bytes | Copied],
     *,
     finished: Mapping[str, FinishedPage] | None = None,
     promised: Collection[str] = (),
@@ -26,7 +26,7 @@ def check_links(
     address.
     """
     pages = finished or {
-        path: read_page(data.decode() if isinstance(data, bytes) else data.read_text("utf-8"))
+        path: read_page(data.decode() if isinstance(data, bytes) else data.read_bytes().decode())
         for path, data in site.items()
         if path.endswith(".html")
     }

@@ -7,6 +7,7 @@ from report.cache import Store
 from report.content import Content
 from report.errors import ContentFault, raise_if_any
 from report.exhibit import Figure
+from report.folder import Copied
 from report.numbers.profile import Profile
 from report.numbers.profile_compare import ProfileComparison
 from report.numbers.study import Study, digest_of
@@ -36,7 +37,7 @@ def render_profile(
     study: Study,
     templates: Path,
     cache: Store | None = None,
-) -> dict[str, bytes | Path]:
+) -> dict[str, bytes | Copied]:
     """Every file of the folder by path: the page, its workings, figures and claims.
 
     `study` is one without records, for the places that terms and numbers have on any page.
@@ -79,7 +80,7 @@ def render_profile(
     set_workings(press)
     raise_if_any(ContentFault, "The page cannot be set:", press.faults)
 
-    files: dict[str, bytes | Path] = {path: html.encode() for path, html in press.pages.items()}
+    files: dict[str, bytes | Copied] = {path: html.encode() for path, html in press.pages.items()}
     files |= assets(templates, figures, search=False)
     for drawn in figures.values():
         files |= FigureFiles(figure=drawn).all()

@@ -60,7 +60,7 @@ def programs_of(study: Study, evidence: Evidence) -> dict[str, ProgramText]:
     found = {}
     for result in run.results:
         digests = (result.stablehlo.sha256, result.hlo.sha256)
-        text = listing(evidence.record.folder / result.hlo.path)
+        text = listing(evidence.record.file(result.hlo.path))
         module = _MODULE.match(text)
         found[result.id] = ProgramText(
             module=module[1] if module else "",

@@ -79,10 +79,13 @@ class Galley:
 
     @property
     def cited(self) -> set[str]:
-        """Records that the page's numbers and statements point into."""
+        """What pointers of the page's numbers and statements name, records among it.
+
+        A number that was worked out names its record further on: `study#/timing/timing-cpu/…`.
+        """
         pointers = [claim.pointer for claim in self.claims]
         pointers += [stated.pointer for stated in self.statements]
-        return {pointer.partition("#")[0].partition("/")[0] for pointer in pointers}
+        return {part for pointer in pointers for part in re.split("[#/]+", pointer)}
 
     def blocks(self, manuscript: Manuscript) -> str:
         """A whole document, each second-level heading opening a section."""

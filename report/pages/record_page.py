@@ -3,6 +3,7 @@
 Also what the pages of all records share; `compiled_page` has the other kind of record.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from report.pages.desk import Heading
 from report.pages.exhibits import Context, size, table_context
 from report.pages.press import Page, Press
 from report.pages.prose import Galley
-from report.record import Record
+from report.record import Record, VerifiedFile
 
 MAX_TEXT = 60_000
 """Characters of a program that are shown on the page; longer ones are linked."""
@@ -402,11 +403,11 @@ def program_text(name: str, artifact: Artifact, record: Record, page: str) -> Co
         "path": artifact.path,
         "digest": artifact.sha256[:12],
         "sha256": artifact.sha256,
-        "text": listing(record.folder / artifact.path),
+        "text": listing(record.file(artifact.path)),
     }
 
 
-def listing(path: Path) -> str:
+def listing(path: Path | VerifiedFile) -> str:
     """A program's text, or nothing when it is too long, or holds what a page cannot print.
 
     Bytes that are no text are an `EvidenceMismatch`.
@@ -418,7 +419,7 @@ def listing(path: Path) -> str:
         found = f"the byte 0x{content[error.start]:02X} at {error.start:,}, which is not UTF-8"
         raise EvidenceMismatch(
             "A recorded program is no text:",
-            [Fault(where=str(path), found=found, expected="a program as text, in UTF-8")],
+            [Fault(where=os.fspath(path), found=found, expected="a program as text, in UTF-8")],
             hint="Restore that file from whoever made the run, or measure again.",
         ) from None
     plain = all(line.isprintable() for line in text.replace("\t", " ").split("\n"))

@@ -110,7 +110,7 @@ def comparison_of(press: Press, report: DecisionReport, galley: Galley) -> Conte
         for each in found.differences
     ]
     results = [
-        (shown(each.name), shown(each.one), shown(each.two), shown(each.note))
+        (shown(each.name), shown(each.one), shown(each.two), shown(each.words))
         for each in found.results
     ]
     names = f"{one.name}|{two.name}"

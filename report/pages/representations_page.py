@@ -6,15 +6,16 @@ from typing import Any
 from markupsafe import Markup
 
 from report.evidence import Evidence
-from report.exhibit import code, literal
+from report.exhibit import Cell, code, literal
 from report.notation import render
 from report.numbers.representations import CASE_NAMES, RepresentationsRun
+from report.numbers.run import Artifact
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, table_context
 from report.pages.press import Page, Press
 from report.pages.prose import Galley
 from report.pages.record_page import code as code_cell
-from report.pages.record_page import common, flat, level_in_words, program_text, record_table
+from report.pages.record_page import common, flat, level_in_words, record_table
 from report.pages.record_page import shown as shown_cell
 
 FIGURES = ("outlier-repair", "error-anatomy", "bound-ratios")
@@ -84,7 +85,7 @@ def set_representations(
         "figures": figures(press, run, galley),
         "requested": requested(run, galley),
         "refusals": list(refusals(run)),
-        "programs": list(programs(run, evidence, page.path)),
+        "texts": texts(run, galley),
     }
     press.set(page, galley, **body, **common(evidence, galley))
 
@@ -231,22 +232,29 @@ def refusals(run: RepresentationsRun) -> Iterator[dict[str, str]]:
             }
 
 
-def programs(run: RepresentationsRun, evidence: Evidence, page: str) -> Iterator[Context]:
-    """Each text once, with the policies that share it."""
-    shared: dict[tuple[str, str], list[str]] = {}
+def texts(run: RepresentationsRun, galley: Galley) -> Context:
+    """Where each text lies, once, with the policies that share it: too many to print them all."""
+    shared: dict[tuple[Artifact, Artifact], list[str]] = {}
     for name, program in run.programs.items():
         if program.stablehlo and program.hlo:
-            texts = (program.stablehlo.path, program.hlo.path)
-            shared.setdefault(texts, []).append(name)
-    for names in shared.values():
-        first = run.programs[names[0]]
-        kept = (("StableHLO, as requested", first.stablehlo), ("Optimized HLO", first.hlo))
-        yield {
-            "id": names[0],
-            "policies": [run.policies[name].short for name in names],
-            "texts": [
-                program_text(title, artifact, evidence.record, page)
-                for title, artifact in kept
-                if artifact
-            ],
-        }
+            shared.setdefault((program.stablehlo, program.hlo), []).append(run.policies[name].short)
+    return record_table(
+        galley,
+        "texts",
+        "Texts of the programs, each once",
+        columns="Operands|StableHLO, as requested|Optimized HLO",
+        rows=[
+            (
+                shown_cell("; ".join(names)),
+                *(
+                    Cell(
+                        text=code(artifact.path.rpartition("/")[2]),
+                        note=code(artifact.sha256[:12]),
+                        href=f"records/{run.name}/{artifact.path}",
+                    )
+                    for artifact in pair
+                ),
+            )
+            for pair, names in shared.items()
+        ],
+    )

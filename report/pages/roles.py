@@ -81,8 +81,9 @@ def set_value(use: Use) -> str:
     galley.claims.append(claim)
     href = relative(galley.desk.values.resolve_href(pointer), galley.page)
     title = f"{value.kind}: {value.reason or pointer}"
+    words = " words" if spelling == "text" else ""
     return (
-        f'<a class="v {value.kind}" id="{claim.id}" href="{escape(href)}"'
+        f'<a class="v {value.kind}{words}" id="{claim.id}" href="{escape(href)}"'
         f' title="{escape(title)}">{escape(text)}</a>'
     )
 

@@ -19,6 +19,7 @@ from report.content import Content, Document
 from report.errors import ContentFault, raise_if_any
 from report.evidence import Evidence
 from report.exhibit import Figure, Table
+from report.folder import Copied
 from report.numbers.precision import PrecisionRun
 from report.numbers.study import Study
 from report.pages.anchors import NOUNS, Anchor, Anchors
@@ -69,7 +70,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     cache: Store | None = None,
     archives: Mapping[str, bytes] = MappingProxyType({}),
     imprint: Imprint | None = None,
-) -> dict[str, bytes | Path]:
+) -> dict[str, bytes | Copied]:
     """Every file of the site by path, or ContentFault with every fault of every page.
 
     `archives` are published as they are; the downloads page has the size and hash of each.
@@ -130,7 +131,7 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
         once("search", lambda: set_search(press), list(press.titles.items()))
     raise_if_any(ContentFault, "The pages cannot be set as they are written:", press.faults)
 
-    site: dict[str, bytes | Path] = {path: html.encode() for path, html in press.pages.items()}
+    site: dict[str, bytes | Copied] = {path: html.encode() for path, html in press.pages.items()}
     site |= assets(templates, figures, search=not imprint)
     if not imprint:
         site["assets/search-text.js"] = search_text(press.finished, press.titles)
@@ -242,10 +243,10 @@ def navigation(content: Content, imprint: Imprint | None) -> list[tuple[str, str
 
 def assets(
     templates: Path, figures: Mapping[str, Figure], *, search: bool
-) -> dict[str, bytes | Path]:
+) -> dict[str, bytes | Copied]:
     """Styles, scripts, typefaces and live figures."""
     style = "\n".join((templates / "style" / f"{name}.css").read_text("utf-8") for name in STYLES)
-    files: dict[str, bytes | Path] = {"assets/assay.css": style.encode()}
+    files: dict[str, bytes | Copied] = {"assets/assay.css": style.encode()}
     for name in SCRIPTS[: None if search else -1]:
         files[f"assets/{name}.js"] = templates / "script" / f"{name}.js"
     for face in sorted((templates / "fonts").iterdir()):
@@ -258,9 +259,9 @@ def assets(
 
 def exhibit_files(
     figures: Mapping[str, Figure], evidence: Mapping[str, Evidence]
-) -> dict[str, bytes | Path]:
+) -> dict[str, bytes | Copied]:
     """Every figure file and every record file of a site, by path."""
-    files: dict[str, bytes | Path] = {**figure_files(figures)}
+    files: dict[str, bytes | Copied] = {**figure_files(figures)}
     for proof in evidence.values():
         files |= record_files(proof)
     return files
@@ -274,11 +275,11 @@ def figure_files(figures: Mapping[str, Figure]) -> dict[str, bytes]:
     return files
 
 
-def record_files(evidence: Evidence) -> dict[str, bytes | Path]:
+def record_files(evidence: Evidence) -> dict[str, bytes | Copied]:
     """A record's files and its manifest, byte for byte."""
     record = evidence.record
     paths: Iterable[str] = (*(file.path for file in record.files), "manifest.sha256")
-    return {f"records/{record.name}/{path}": record.folder / path for path in paths}
+    return {f"records/{record.name}/{path}": record.file(path) for path in paths}
 
 
 def claims(press: Press) -> bytes:

@@ -34,6 +34,8 @@ LABELS: Mapping[str, str] = {
 }
 """What the fields are called on a page, in the order in which they stand there."""
 
+ERRORS = ("relative_l2_error", "max_abs_error")
+
 FOREIGN = (
     "The published numbers are foreign evidence: somebody else measured them, with a lab whose "
     "source is not held here. Times are not compared."
@@ -44,7 +46,7 @@ def short_tables(study: Study) -> Iterator[Table]:
     """What a lesson shows of the featured replay."""
     run = study.featured(Replay)
     if run is not None:
-        yield errors(run, name="errors-replayed")
+        yield errors(run, name="errors-replayed", fields=("relative_l2_error",))
         yield repeats(run, name="outputs-repeated")
 
 
@@ -94,18 +96,22 @@ def ordered(group: Mapping[str, Comparison]) -> Sequence[str]:
     return [*known, *sorted(group.keys() - set(known))]
 
 
-def errors(run: Replay, *, name: str) -> Table:
-    """The errors alone: both numbers, the distance, the verdict."""
+def errors(run: Replay, *, name: str, fields: Sequence[str] = ERRORS) -> Table:
+    """The errors alone: both numbers, the distance, the verdict.
+
+    A single one of them is named in the title, and not in each row.
+    """
+    single = LABELS[fields[0]] if len(fields) == 1 else ""
     rows = []
     for result, group in run.fields.items():
-        for key in ("relative_l2_error", "max_abs_error"):
+        for key in fields:
             field = group[key]
-            label = Cell(text=code(result), note=LABELS[key])
+            label = Cell(text=code(result), note="" if single else LABELS[key])
             rows.append((label, *_row(result, key, field)[1:]))
+    of = "the published run" if run.replayed.foreign else run.replayed.name
     return _table(
         name,
-        f"Errors of {'the published run' if run.replayed.foreign else run.replayed.name}, and of "
-        f"the same products worked out again: {run.verdict}",
+        f"{single or 'Error'}s of {of}, and of the same products worked out again: {run.verdict}",
         f"Result|>{whose(run)}|>Here|>Distance|Verdict",
         rows,
         caption=FOREIGN if run.replayed.foreign else "",

@@ -201,7 +201,7 @@ def anatomy(run: RepresentationsRun, case: str) -> Table:
                 _ratio(parts.representation, "computed"),
                 _ratio(parts.accumulation, "measured"),
                 _ratio(parts.rescale, "measured"),
-                _ratio(result.found.largest, "measured"),
+                _ratio(result.found.largest, "measured", "scientific(2)"),
             )
         )
     return _table(

@@ -9,7 +9,8 @@ import pytest
 
 from report.archive.compare import find
 from report.errors import EvidenceMismatch, UsageFault
-from report.numbers.comparing import SAME, UNRANKED, compare
+from report.numbers.comparing import compare
+from report.numbers.meters import SAME, UNRANKED
 from report.record import Record, load_record
 from tests.conftest import PROJECT, Command
 

@@ -83,8 +83,10 @@ def test_it_has_the_pages_the_report_needs_and_no_others(signed):
     pages = {name for name in tree(signed) if name.endswith(".html") and name[:7] != "source/"}
     about = json.loads((signed / "release.json").read_bytes())
     records = {f"records/{name}.html" for name in about["records"]}
+    captured = [name for name in about["records"] if (signed / "records" / name / "trace").is_dir()]
 
     assert pages - records == {
+        *(f"profiles/{name}.html" for name in captured),
         *(f"{name}.html" for name in ("index", "records", "chips", "formats", "preflight")),
         *("workings.html", "glossary.html", f"reports/{REPORT}.html"),
     }

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,10 @@ def test_a_run_from_another_folder_and_environment_gives_the_same_bytes(
     assert done.returncode == 0, done.stderr
 
     first, second = stable(run), stable(workspace / "r")
+    flags = [each["environment.json"]["flags"] for each in (first, second)]
+    outside = {name: flags[1][name] for name in other if name in flags[1]}
+    assert outside == {name: text for name, text in other.items() if name.startswith("JAX_")}
+    flags[1] |= {name: flags[0][name] for name in outside}  # all that may tell of them
     assert [name for name in first | second if first.get(name) != second.get(name)] == []
     assert len(first) > 30
 
@@ -174,9 +179,9 @@ def test_every_document_of_a_run_has_its_schema(run: Path) -> None:
     assert {name: json.loads((run / name).read_text())["schema"] for name in schemas} == schemas
 
 
-def stable(run: Path) -> dict[str, object]:
+def stable(run: Path) -> dict[str, Any]:
     """What must repeat: everything but times and the folder the profiler names after one."""
-    files: dict[str, object] = {}
+    files: dict[str, Any] = {}
     for path in run.rglob("*"):
         name = path.relative_to(run).as_posix()
         if path.is_file() and not name.startswith(("trace/plugins", "manifest")):

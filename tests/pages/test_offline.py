@@ -6,12 +6,22 @@ from .conftest import Opener, pages_of
 
 LESSON = "lessons/choose-measure-profile.html"
 FIGURES = (
-    "error-by-policy",
-    "bytes-by-policy",
-    "quantization-step",
-    "roofline",
     "memory-budget",
     "kv-cache",
+    "instruction-matrix",
+    "padding-staircase",
+    "error-by-policy",
+    "quantization-step",
+    "outlier-repair",
+    "error-anatomy",
+    "bound-ratios",
+    "bytes-by-policy",
+    "sample-strips",
+    "timing-verdicts",
+    "timeline-precision-cpu",
+    "roofline",
+    "batch-sweep",
+    "traffic-models",
 )
 SCREENS = {"wide": 1280, "phone": 390, "narrow": 320}
 

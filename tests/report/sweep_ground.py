@@ -131,6 +131,7 @@ def sweep(
         platform="cpu",
         device_kind="cpu",
         devices=1,
+        processes=1,
         recorded_at="2026-11-30T00:00:00Z",
         jax="0.10.2",
         cpu_model=MACHINE.cpu_model,

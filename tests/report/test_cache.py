@@ -45,6 +45,18 @@ def test_a_damaged_entry_is_passed_over_and_kept_again(tmp_path, damage):
     assert cache.get("figure") == b"drawn"
 
 
+def test_an_entry_in_another_entrys_place_is_passed_over(tmp_path):
+    cache = Cache(tmp_path)
+    cache.put("page of one record", b"one")
+    (one,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    cache.put("page of another", b"another")
+    (another,) = (path for path in tmp_path.rglob("*") if path.is_file() and path != one)
+    another.write_bytes(one.read_bytes())
+
+    assert cache.get("page of another") is None
+    assert cache.get("page of one record") == b"one"
+
+
 def test_a_cache_that_cannot_be_written_costs_time_only(tmp_path):
     (tmp_path / "cache").write_text("a file is in the way")
     cache = Cache(tmp_path / "cache")

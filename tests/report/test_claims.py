@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from report.notation import render
-from tests.report.numbers_ground import content, study
+from report.numbers.comparing import compare
+from report.numbers.distinction import Verdict
+from report.numbers.steadiness import Steadiness
+from report.numbers.timing import FLOORS_ABOVE
+from tests.report.numbers_ground import ROOT, content, evidence, study
 
 DOCUMENTS = {
     "": "report.json",
@@ -25,6 +29,11 @@ SPELLINGS = ("error", "scientific(2)", "fixed(0)", "quantity(B, 0)")
 @pytest.fixture(scope="module")
 def claims(built: Path) -> list[dict[str, str]]:
     return json.loads((built / "site/claims.json").read_text("utf-8"))["claims"]
+
+
+@pytest.fixture(scope="module")
+def lesson() -> str:
+    return (ROOT / "content/lessons/choose-measure-profile.md").read_text("utf-8")
 
 
 def published(site: Path, pointer: str) -> object:
@@ -100,6 +109,75 @@ def test_what_the_lesson_says_in_words_of_sums_and_scales():
     assert shares[1] == pytest.approx(4 / 127, rel=0.05), "about 4/k"
     assert worst < 2**24, "FP32 holds every integer up to 2^24, and the worst sum is smaller"
     assert number(f"{one}/compiler_memory_bytes/temporary") >= 4 * 127 * 65, "four bytes a code"
+
+
+REPAIRED = ("int8-groups-16", "int8-smoothing", "int8-feature-fp32")
+
+
+def anatomy(name: str, part: str = "total") -> float:
+    return number(f"representations-cpu#/results/{name}/anatomy/{part}")
+
+
+def test_what_the_lesson_says_in_words_of_the_remedies():
+    plain, e4m3fn = anatomy("outlier-int8-row-column"), anatomy("outlier-e4m3fn-scaled")
+    threshold = content().reports["precision-cpu"].target.threshold
+    base = "study#/representations/representations-cpu"
+    extra = {name: number(f"{base}/{name}/extra_bytes") for name in REPAIRED}
+
+    assert threshold == pytest.approx(0.01)
+    assert all(anatomy(f"outlier-{name}") < threshold < plain for name in REPAIRED)
+    assert all(anatomy(f"outlier-int8-groups-{size}") > threshold for size in (32, 64))
+    assert anatomy("outlier-int8-smoothing") < anatomy("balanced-int8-row-column")
+    assert e4m3fn == pytest.approx(plain, rel=0.05), "about that of plain INT8"
+    assert min(REPAIRED, key=lambda name: anatomy(f"outlier-{name}")) == min(extra, key=extra.get)
+
+
+def test_what_the_lesson_says_in_words_of_the_parts_of_an_error():
+    base = "study#/representations/representations-cpu"
+    narrow = ("bf16", "fp16", "e4m3fn-scaled", "w8", "int8-row-column", "w4", "int4-groups-32")
+    row = "representations-cpu#/results/subnormal_row-fp32"
+    whole = number("representations-cpu#/request/outputs")
+
+    assert all(number(f"{base}/{name}/representation_over_rest") > 1000 for name in narrow)
+    assert anatomy("outlier-fp32", "accumulation") == anatomy("outlier-fp32")
+    assert anatomy("outlier-int8-row-column", "accumulation") == 0, "sums of integers are exact"
+    assert number(f"{row}/counters/output/flushed") == whole, "one whole row"
+    nearest = number("representations-cpu#/results/outlier-int8-static/bound/worst_ratio")
+    assert nearest == number(f"{base}/bounds/worst_ratio"), "a static scale comes nearest"
+    assert anatomy("subnormal_row-fp32") == pytest.approx(anatomy("balanced-fp32"), rel=0.01)
+
+
+def test_what_the_lesson_says_in_words_of_the_ends_of_formats():
+    largest = number("formats#/fp8_e4m3fn/max_finite")
+    step = largest / 14  # Its significand is 1.75: fourteen eighths, an eighth being a step.
+
+    assert largest + step / 2 == 464, "half-way to the next step, and 465 beyond it"
+    assert number("formats#/fp8_e4m3b11fnuz/max_finite") < largest / 10
+    assert "float8_e4m3b11fnuz" in words(str(content().chips["v5p"].specs["matrix_operands"].value))
+
+
+def test_the_policy_file_in_the_lesson_is_one_of_the_labs(lesson: str):
+    title, text = re.search(r'```toml \{title="From (.*?)"\}\n(.*?)```', lesson, re.S).groups()
+
+    assert text in (ROOT / title).read_text("utf-8")
+
+
+def test_the_lesson_explains_every_verdict_of_a_time(lesson: str):
+    section = lesson.partition("### What a time may claim")[2].partition("\n### ")[0].casefold()
+
+    for verdict in set(Verdict) - {Verdict.LONGER}:
+        assert f"*{verdict.value}*" in section, verdict
+    assert "*takes less time here*, or *more*" in section, "and its opposite"
+    assert f"*{Steadiness.DRIFTING.value}*" in section
+    assert FLOORS_ABOVE == 10, "under ten times that"
+
+
+def test_the_two_runs_that_the_lesson_compares_differ_in_more_than_their_shape():
+    one, two = (evidence()[name].record for name in ("precision-batch-one", "precision-cpu"))
+    found = compare(one, two, "shape")
+
+    assert not found.credited
+    assert [each.field for each in found.unexplained] == ["request/steps"]
 
 
 def test_what_the_lesson_says_in_words_of_the_roofline():

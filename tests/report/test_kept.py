@@ -11,6 +11,7 @@ import pytest
 from report.cache import Cache
 from report.content import Document
 from report.errors import ContentFault
+from report.figures.gallery import entries
 from report.numbers.study import work_out
 from report.pages import kept, site
 from report.pages.finished import FinishedPage, read_page
@@ -29,17 +30,11 @@ def parts() -> Parts:
         "content": content(),
         "study": study(),
         "evidence": evidence(),
-        "figures": {name: drawing(name) for name in ("error-by-policy", *FIGURES)},
+        "figures": {entry.name: drawing(entry.name) for entry in entries(study())},
         "tables": set_tables(study(), content()),
         "templates": PROJECT / "templates",
         "archives": dict.fromkeys(ARCHIVES, b"a zip"),
     }
-
-
-FIGURES = (
-    *("memory-budget", "kv-cache", "instruction-matrix", "padding-staircase", "what-fits"),
-    *("quantization-step", "bytes-by-policy", "roofline"),
-)
 
 
 @pytest.fixture(scope="module")

@@ -83,6 +83,7 @@ def test_a_missing_process_is_named_by_its_index():
     [
         ({"gathered": None, "gathered_reason": "process 0 gathers"}, "what process 0 heard"),
         ({"processes": 3}, "2, as in environment.json"),
+        ({"processes": 2**53 - 1}, "2, as in environment.json"),
         ({"global_devices": [0, 1, 2048]}, "4, as in environment.json"),
         ({"gathered": "both"}, "a list of objects"),
         ({"outputs_agree": {}}, "true or false"),

@@ -78,9 +78,10 @@ def test_stored_bytes_must_be_what_the_shape_needs():
 def test_an_undefined_error_needs_its_reason():
     reason = "the reference norm is zero"
     silent = edited(RUN, {f"{INT8}/relative_l2_error": None})
+    undefined = {"sqnr_db": None, "sqnr_db_reason": reason, "relative_l2_error_reason": reason}
     told = edited(
         RUN,
-        {f"{INT8}/relative_l2_error": None, f"{INT8}/relative_l2_error_reason": reason},
+        {f"{INT8}/relative_l2_error": None} | {f"{INT8}/{key}": v for key, v in undefined.items()},
     )
 
     with pytest.raises(EvidenceMismatch):
@@ -91,13 +92,35 @@ def test_an_undefined_error_needs_its_reason():
 def test_ratios_of_an_undefined_error_say_why_they_are_missing():
     told = edited(
         RUN,
-        {f"{INT8}/relative_l2_error": None, f"{INT8}/relative_l2_error_reason": "zero reference"},
+        {
+            f"{INT8}/relative_l2_error": None,
+            f"{INT8}/relative_l2_error_reason": "zero reference",
+            f"{INT8}/sqnr_db": None,
+            f"{INT8}/sqnr_db_reason": "zero reference",
+        },
     )
 
     ratio = work_out({RUN: told}, content()).values[f"study#/precision/{RUN}/int8_outlier_ratio"]
 
     assert ratio.number is None
     assert ratio.reason
+
+
+@pytest.mark.parametrize(
+    ("edits", "place", "told"),
+    [
+        ({"sqnr_db": 41.0}, "sqnr_db", "40.7766, from the relative error"),
+        ({"relative_l2_error": 0.0091}, "sqnr_db", "from the relative error"),
+        ({"max_abs_error": 0.6}, "max_abs_error", "from 0.009101 to 0.5824"),
+        ({"max_abs_error": 0.009}, "max_abs_error", "from 0.009101 to 0.5824"),
+    ],
+)
+def test_readings_of_one_error_must_belong_together(edits, place, told):
+    with pytest.raises(EvidenceMismatch) as caught:
+        read_precision(edited(RUN, {f"{INT8}/{key}": value for key, value in edits.items()}))
+
+    found = {fault.where.rpartition("/")[2]: fault.expected for fault in caught.value.faults}
+    assert told in found[place]
 
 
 def test_a_trace_that_holds_nothing_is_not_a_trace():

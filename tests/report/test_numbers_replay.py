@@ -12,6 +12,9 @@ from tests.report.numbers_ground import edited, evidence, study
 
 RUN = "replay-published"
 BF16 = "/fields/balanced-bf16/relative_l2_error"
+FIELDS = "/fields/balanced-bf16"
+PEAK = "/fields/balanced-bf16/max_abs_error"
+EXACT = "/fields/balanced-bf16/input_sha256"
 
 
 def faults(edits: dict[str, object]) -> dict[str, str]:
@@ -19,7 +22,9 @@ def faults(edits: dict[str, object]) -> dict[str, str]:
     with pytest.raises(EvidenceMismatch) as caught:
         read_replay(edited(RUN, edits))
     return {
-        fault.where.removeprefix(f"{RUN}/report.json"): f"{fault.found}, {fault.expected}"
+        fault.where.removeprefix(RUN).removeprefix(
+            "/report.json"
+        ): f"{fault.found}, {fault.expected}"
         for fault in caught.value.faults
     }
 
@@ -90,6 +95,78 @@ def test_the_tolerance_is_that_of_the_format():
             "/determinism/balanced-bf16/free/distinct",
             "the number of its digests",
         ),
+        # A number written as a whole one, or as a text, is still held against its distance.
+        ({f"{BF16}/here": 0}, f"{BF16}/ulp", "the steps between the two"),
+        ({f"{BF16}/here": "0.0023"}, f"{BF16}/here", "a number"),
+        ({f"{PEAK}/tolerance": 1.0}, f"{PEAK}/tolerance", "from its format"),
+        ({f"{EXACT}/why": "certified"}, f"{EXACT}/why", "nothing"),
+        (
+            {f"{EXACT}/verdict": "not comparable", f"{EXACT}/why": "so"},
+            f"{EXACT}/verdict",
+            "since both are known",
+        ),
+        (
+            {f"{BF16}/verdict": "not comparable", f"{BF16}/why": "so"},
+            f"{BF16}/verdict",
+            "their inputs are the same",
+        ),
+        (
+            {"/fields/balanced-bf16/sqnr_db/here": 99.0},
+            "/fields/balanced-bf16/sqnr_db/here",
+            "52.5",
+        ),
+        (
+            {"/fields/balanced-bf16/hlo_sha256/here": "0" * 64},
+            "/fields/balanced-bf16/hlo_sha256/here",
+            "the program kept in this run",
+        ),
+        ({"/fields/balanced-bf16/trust": {}}, "/fields/balanced-bf16/trust", "no replay tells"),
+        ({"/fields/balanced-bf16/median_s": None}, "/fields/balanced-bf16/median_s", "an object"),
+        (
+            {"/fields/balanced-bf16/median_s/here": 1e-5},
+            "/fields/balanced-bf16/median_s/here",
+            "not timed",
+        ),
+        (
+            {"/fields/balanced-bf16/median_s/recorded": 1e-5},
+            "/fields/balanced-bf16/median_s/recorded",
+            "as in foreign/report.json",
+        ),
+        ({"/setting/jax/recorded": "9.9"}, "/setting/jax/recorded", "as in foreign/report.json"),
+        ({"/setting/jax/here": "9.9"}, "/setting/jax/here", "as in environment.json"),
+        ({"/setting/vendor": {}}, "/setting/vendor", "no replay tells"),
+        ({"/request/batch": 63}, "/foreign/report.json/dimensions/batch", "as was replayed"),
+        ({"/request/seed": 18}, "/config.json/seed", "as in report.json"),
+        ({"/replayed/origin": "https://example.org"}, "/config.json/options/origin", "example.org"),
+        ({"/replayed/published_sha256": "abc"}, "/replayed/published_sha256", "64 lower-case"),
+        ({"/replayed/recorded_at": "2020"}, "/foreign/report.json/executed_at", "as was replayed"),
+        ({"/replayed/results_missing": ["balanced-fp32"]}, "/replayed/results_missing", "not here"),
+        (
+            {"/accumulation/balanced-bf16/here": 1.0},
+            "/accumulation/balanced-bf16/here",
+            "which is total and representation together",
+        ),
+        (
+            {"/accumulation/balanced-bf16/recorded": 0.0},
+            "/accumulation/balanced-bf16/recorded",
+            "no output was recorded",
+        ),
+        (
+            {"/determinism/balanced-bf16/pinned/repeats": 2},
+            "/determinism/balanced-bf16/pinned/repeats",
+            "as often as",
+        ),
+        (
+            {"/determinism/balanced-bf16/free/repeats": 0},
+            "/determinism/balanced-bf16/free/distinct",
+            "one a run at most",
+        ),
+        (
+            {"/determinism/balanced-bf16/free/sha256": ["same"]},
+            "/determinism/balanced-bf16/free/sha256",
+            "the SHA-256 of each output",
+        ),
+        ({"/scope/single_device": False}, "/scope/single_device", "takes one device"),
         ({"/fields": {}}, "/fields", "one or more of"),
         ({"/scope/statement": "Measured on TPU v5e."}, "/scope/statement", "that device"),
         ({"/schema": "assay/replay/2"}, "/schema", "a replay"),

@@ -9,13 +9,14 @@ import pytest
 from report.content import load_content
 from report.errors import ContentFault
 from report.evidence import verify_all
-from report.figures.gallery import FIGURES
+from report.figures.gallery import entries
 from report.numbers.statements import hold
 from report.numbers.study import work_out
 from report.pages.site import render_site
 from report.record import load_record
 from report.tables import set_tables
 from tests.conftest import PROJECT
+from tests.report.numbers_ground import evidence
 from tests.report.test_site import LESSON, drawing, with_lesson
 
 RECORD = "preflight-tpu"
@@ -34,7 +35,7 @@ def site_parts(names):
         "content": content,
         "study": study,
         "evidence": evidence,
-        "figures": {entry.name: drawing(entry.name) for entry in FIGURES},
+        "figures": {entry.name: drawing(entry.name) for entry in entries(study)},
         "tables": set_tables(study, content),
         "templates": PROJECT / "templates",
     }
@@ -42,7 +43,7 @@ def site_parts(names):
 
 @pytest.fixture(scope="module")
 def parts():
-    return site_parts(["precision-batch-one", "precision-cpu", RECORD])
+    return site_parts(sorted(evidence()))
 
 
 @pytest.fixture(scope="module")

@@ -102,6 +102,27 @@ def test_pointers_escape_slashes_and_count_lists(folder):
             record.at("report", f"/a~1b~0c/{beyond}")
 
 
+def test_a_file_is_read_as_it_was_hashed_or_not_at_all(folder):
+    record = load_record(folder)
+    place = folder / "report.json"
+    was = place.read_bytes()
+    assert record.file("report.json").read_bytes() == was
+    manifest = record.file("manifest.sha256").read_bytes()
+    assert manifest == (folder / "manifest.sha256").read_bytes()
+
+    place.write_bytes(was.replace(b" ", b"\t", 1))
+    with pytest.raises(EvidenceMismatch, match="changed since it was verified"):
+        record.file("report.json").read_bytes()
+    place.unlink()
+    with pytest.raises(EvidenceMismatch, match="cannot be read"):
+        record.file("report.json").read_bytes()
+    place.symlink_to(folder / "config.json")
+    with pytest.raises(EvidenceMismatch, match="cannot be read"):
+        record.file("report.json").read_bytes()
+    with pytest.raises(EvidenceMismatch):
+        record.file("none.json").read_bytes()
+
+
 def test_links_pipes_and_empty_folders_are_named_and_not_followed(folder, tmp_path):
     (tmp_path / "secret").write_text("secret")
     (folder / "report.json").unlink()

@@ -162,7 +162,8 @@ def test_the_same_parts_give_the_same_bytes(site, parts):
 def test_record_files_are_the_recorded_files(site, parts):
     for name, proof in parts["evidence"].items():
         for file in proof.record.files:
-            assert site[f"records/{name}/{file.path}"] == proof.record.folder / file.path
+            assert site[f"records/{name}/{file.path}"] == proof.record.file(file.path)
+            assert site[f"records/{name}/{file.path}"].sha256 == file.sha256
         assert f"records/{name}/manifest.sha256" in site
 
 

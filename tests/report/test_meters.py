@@ -1,0 +1,192 @@
+"""What two records of one lab are said to differ by: made-up numbers with known answers."""
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from report.errors import EvidenceMismatch
+from report.numbers.comparing import Comparison, compare
+from report.numbers.distinction import Verdict
+from report.numbers.meters import NO_TWINS, NOTHING, SAME, UNRANKED, Result
+from report.record import Record, load_record
+from tests.conftest import PROJECT
+
+RECORDS = PROJECT / "lab/records"
+US = 1_000
+
+Edit = Callable[[dict[str, Any]], None]
+
+
+@cache
+def record(name: str) -> Record:
+    return load_record(RECORDS / name)
+
+
+def edited(one: Record, name: str = "other", **documents: Edit) -> Record:
+    """A copy of a record, its documents edited."""
+    found = {document: deepcopy(getattr(one, document)) for document in documents}
+    for document, edit in documents.items():
+        edit(found[document])
+    return replace(one, name=name, **found)
+
+
+def timed(us: Mapping[str, float], name: str = "timed", **documents: Edit) -> Record:
+    """The recorded timing run with level samples, so that every program is steady."""
+
+    def level(report: dict[str, Any]) -> None:
+        for process in report["processes"].values():
+            process["warm_up"]["trends"] = dict.fromkeys(process["warm_up"]["trends"], 0)
+            for series, samples in process["samples_ns"].items():
+                time = us.get(series.partition("-")[0], 4.0)
+                process["samples_ns"][series] = [
+                    round(time * US) + place % 2 for place in range(len(samples))
+                ]
+
+    return edited(edited(record("timing-cpu"), report=level), name, **documents)
+
+
+def asynchronous(us: Mapping[str, float]) -> Record:
+    """The same programs, as asynchronous dispatch might have timed them."""
+    return timed(
+        us,
+        "async",
+        report=lambda report: report["request"].update(dispatch="async"),
+        config=lambda config: config["options"].update(dispatch="async"),
+        environment=lambda found: found["flags"].update(jax_cpu_enable_async_dispatch=True),
+    )
+
+
+def results(found: Comparison) -> dict[str, Result]:
+    return {each.name: each for each in found.results}
+
+
+def test_a_time_beyond_what_twins_differ_by_is_told_with_its_ratio_and_its_floor():
+    sync = timed({"fp32": 20.0, "bf16": 10.0, "int8": 15.0})
+    later = asynchronous({"fp32": 40.0, "bf16": 5.0, "int8": 15.0})
+
+    comparison = compare(sync, later, "dispatch")
+    found = results(comparison)
+
+    assert comparison.credited
+    longer, shorter = (found[f"{policy} time of a call"] for policy in ("fp32", "bf16"))
+    assert (longer.note, shorter.note) == ("", "")
+    assert longer.found.startswith("timed takes less time: ratio 0.500, 0.500 to 0.500; A/A band")
+    assert shorter.found.startswith("async takes less time: ratio 2.000")
+    assert found["int8 time of a call"].note == SAME
+    assert "ratio 1.000" in found["int8 time of a call"].words
+
+
+def test_a_program_is_not_ranked_against_itself_in_the_same_setting():
+    """Two afternoons of one machine may differ by more than twins do; it means nothing."""
+    found = results(compare(timed({"fp32": 20.0}), timed({"fp32": 10.0}, "again")))
+
+    assert found["fp32 time of a call"].note == Verdict.SAME_PROGRAM.value
+    assert "takes less time" not in found["fp32 time of a call"].words
+
+
+def test_a_time_of_a_cpu_is_not_held_against_another_platforms():
+    tpu = timed(
+        {"fp32": 1.0},
+        "tpu",
+        report=lambda report: (
+            report["request"].update(platform="tpu"),
+            report["scope"].update(
+                platform="tpu",
+                device_kind="TPU v5 lite",
+                statement="Measured on TPU v5 lite. One device of 1.",
+            ),
+        ),
+        config=lambda config: config["options"].update(platform="tpu"),
+        environment=lambda found: (
+            found["platform"].update(actual="tpu", requested="tpu"),
+            found["devices"]["used"].update(platform="tpu", kind="TPU v5 lite"),
+        ),
+    )
+
+    for pair in ((timed({"fp32": 20.0}), tpu), (tpu, timed({"fp32": 20.0}))):
+        assert results(compare(*pair))["fp32 time of a call"].note == UNRANKED
+
+
+def test_a_program_that_drifts_is_not_compared():
+    def drift(report: dict[str, Any]) -> None:
+        samples = report["processes"]["1"]["samples_ns"]["fp32-first"]
+        samples[:] = range(10_000, 10_000 + len(samples))
+
+    rising = edited(asynchronous({"fp32": 10.0}), "rising", report=drift)
+
+    note = results(compare(timed({"fp32": 20.0}), rising))["fp32 time of a call"].note
+
+    assert note == Verdict.UNSTEADY.value
+
+
+def test_a_timing_record_that_contradicts_itself_is_refused():
+    wrong = timed({}, report=lambda report: report["request"].update(steps=7))
+
+    with pytest.raises(EvidenceMismatch, match="7, one a step"):
+        compare(timed({}), wrong)
+
+
+def test_representations_are_compared_by_bytes_and_by_errors_of_one_kind():
+    def change(report: dict[str, Any]) -> None:
+        report["results"]["outlier-int8-smoothing"]["anatomy"]["total"] *= 2
+
+    one = record("representations-cpu")
+    found = results(compare(one, edited(one, report=change)))
+
+    apart = {name for name, each in found.items() if not each.note}
+    assert apart == {"outlier-int8-smoothing relative_l2_error"}
+    assert found["int8-smoothing stored bytes"].note == SAME
+    assert found["balanced-int8-static relative_l2_error"].note == NOTHING
+    assert found["balanced-int8-static relative_l2_error"].one == "refused"
+
+
+def test_an_error_of_a_program_is_not_compared_with_one_of_codes_alone():
+    """As when one device compiles four-bit products and the other refuses them."""
+    name = "int4-row-column"
+
+    def refuse(report: dict[str, Any]) -> None:
+        alone = report["results"][f"outlier-{name}"]
+        for result in report["results"].values():
+            if result["policy"] == "int4-groups-32":
+                same = {key: result[key] for key in ("case", "policy", "input_sha256")}
+                result.clear()
+                result.update(deepcopy(alone) | same)
+        report["programs"]["int4-groups-32"] = deepcopy(report["programs"][name])
+
+    one = record("representations-cpu")
+    found = results(compare(one, edited(one, report=refuse)))
+
+    note = found["outlier-int4-groups-32 relative_l2_error"].note
+    assert note == "not compared: one of a program, and one of codes alone"
+
+
+def test_points_of_two_sweeps_are_compared_by_errors_and_bytes_and_never_by_time():
+    def change(report: dict[str, Any]) -> None:
+        report["results"]["int8-m8"]["relative_l2_error"] = 0.5
+
+    one = record("sweep-cpu")
+    found = results(compare(one, edited(one, report=change)))
+
+    assert not found["int8-m8 relative_l2_error"].note
+    assert {each.note for name, each in found.items() if name.endswith("stored bytes")} == {SAME}
+    assert {each.note for name, each in found.items() if name.endswith("median time")} == {NO_TWINS}
+
+
+def test_records_of_two_labs_share_no_result_that_is_ranked():
+    found = compare(record("timing-cpu"), record("precision-cpu"))
+
+    assert all(result.note for result in found.results)
+    assert {"lab", "schema"} <= {difference.field for difference in found.differences}
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in RECORDS.iterdir()))
+def test_every_kind_of_record_can_be_set_beside_itself(name):
+    found = compare(record(name), record(name))
+
+    assert found.differences == ()
+    assert found.results
+    assert all(result.note for result in found.results)
