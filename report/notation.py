@@ -228,7 +228,7 @@ def _round(number: Decimal, digits: int) -> Decimal:
 
 def _grouped(number: Decimal) -> str:
     """With thousands separated by commas and a true minus sign; never a negative zero."""
-    text = f"{abs(number):,f}"
+    text = f"{number.copy_abs():,f}"
     return MINUS + text if number < 0 else text
 
 

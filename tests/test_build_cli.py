@@ -129,8 +129,10 @@ def test_a_check_writes_nothing_at_all(assay: Command, tmp_path: Path):
 
 def test_a_project_of_ones_own_needs_a_record_and_a_report(assay: Command, house: Path):
     mine, out = house / "mine", house / "mine-site"
-    for record, name in ((RECORD, "mine"), ("lab/records/preflight-tpu", "preflight-tpu")):
-        kept = assay(house, "record", record, "--as", name, "--content", mine)
+    records = sorted(os.listdir(house / "lab/records"))
+    for name in records:
+        kept_as = "mine" if name == "precision-cpu" else name
+        kept = assay(house, "record", f"lab/records/{name}", "--as", kept_as, "--content", mine)
         assert kept.returncode == 0, kept.stderr
     report = (house / "content/reports/precision-cpu.yaml").read_text(encoding="utf-8")
     (mine / "reports").mkdir()
@@ -140,7 +142,7 @@ def test_a_project_of_ones_own_needs_a_record_and_a_report(assay: Command, house
     done = assay(house, *place)
 
     assert done.returncode == 0, done.stderr
-    assert "2 records verified" in done.stdout
+    assert f"{len(records)} records verified" in done.stdout
     assert (out / "reports/ours.html").is_file()
     assert (out / "records/mine.html").is_file()
     assert assay(house, *place).stdout.startswith("Nothing changed")
@@ -220,8 +222,10 @@ def test_one_flipped_byte_in_any_kind_of_file_is_found(assay: Command, house: Pa
 
     done = assay(house, "check")
 
+    # A changed line of the manifest may still be a line: then its file is what differs.
+    found = "precision-cpu/" if name == "manifest.sha256" else f"precision-cpu/{name}"
     assert done.returncode == 7
-    assert f"precision-cpu/{name}" in done.stderr
+    assert found in done.stderr
     assert "precision-batch-one/" not in done.stderr
 
 

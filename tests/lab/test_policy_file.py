@@ -140,3 +140,27 @@ def test_what_a_policy_says_is_what_its_file_says() -> None:
 
 TEXTS = ("granularity", "axis", "scale_type", "bound", "zero_point", "rounding", "saturation")
 """Settings whose `none` is a word; of the others it stands for nothing."""
+
+
+def test_a_number_too_long_to_read_is_no_toml(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(f"tile = {'9' * 5_000}\n", encoding="utf-8")
+
+    with pytest.raises(UsageFault, match=r"long\.toml: not TOML"):
+        policy_file.load([str(tmp_path / "long.toml")])
+
+
+@pytest.mark.parametrize("place", ["a" * 5_000, "a/" * 3_000, "a\0b"])
+def test_a_place_that_no_system_holds_is_refused_shortly(place: str) -> None:
+    with pytest.raises(UsageFault) as refusal:
+        policy_file.load([place])
+
+    assert len(str(refusal.value)) < 500
+
+
+def test_a_file_name_does_not_drive_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "a\x1b[31m.toml").write_text("", encoding="utf-8")
+
+    with pytest.raises(UsageFault) as refusal:
+        policy_file.load([str(tmp_path)])
+
+    assert "\x1b" not in str(refusal.value)

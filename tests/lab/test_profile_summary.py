@@ -404,6 +404,23 @@ def test_levels_below_the_fourth_are_counted_not_drawn(tmp_path: Path) -> None:
     assert lane["hidden"] == {"events": 2, "merged_intervals": 0, "deeper": 2}
 
 
+def test_long_names_and_many_processes_are_read_in_linear_time(tmp_path: Path) -> None:
+    """Quadratic work would take hours on this file; the run of letters may hold an address."""
+    events = [
+        {"ph": "X", "name": "a" * 200_000, "pid": f"p{n}", "tid": 1, "ts": n, "dur": 1}
+        for n in range(2)
+    ]
+    events += [
+        {"ph": "X", "name": "b", "pid": n, "tid": 1, "ts": n, "dur": 1} for n in range(5_000)
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+
+    summary = read(path)
+
+    assert sum(source["events"] for source in summary["sources"]) == 5_002
+
+
 def test_nothing_of_a_person_or_a_place_reaches_the_summary(tmp_path: Path) -> None:
     told = [
         Event("open /home/someone/secret/model.py", 0, 10),

@@ -10,7 +10,6 @@ from functools import cache
 import pytest
 
 from report.errors import EvidenceMismatch
-from report.evidence import Evidence
 from report.figures import strips, verdicts
 from report.numbers.distinction import Verdict
 from report.numbers.least_time import work_out_least_times
@@ -281,13 +280,6 @@ def test_a_missing_process_is_named():
         read_timing(edited(RUN, {"/processes": processes}))
 
     assert any(fault.where.endswith("/processes/2") for fault in caught.value.faults)
-
-
-def test_a_record_that_no_reader_knows_is_refused():
-    found: Evidence = edited(RUN, {"/schema": WRONG["/schema"][0]})
-
-    with pytest.raises(EvidenceMismatch, match="cannot read"):
-        work_out({RUN: found}, content())
 
 
 def test_a_record_page_says_of_ten_samples_whether_they_are_steady():
