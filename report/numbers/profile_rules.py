@@ -11,7 +11,6 @@ from typing import Literal
 
 from report.notation import render
 from report.numbers.measures import (
-    NO_DEVICE,
     NO_OPERATIONS,
     NO_STEPS,
     SHARES,
@@ -184,8 +183,8 @@ def _repeats(profile: Profile, measures: Mapping[str, Measure]) -> Judgement:
 
 def _no_device_work(profile: Profile, measures: Mapping[str, Measure]) -> str:
     """Why nothing can be said of what devices worked on; empty when something can."""
-    if not profile.sees_devices:
-        return NO_DEVICE
+    if profile.blind:
+        return profile.blind
     untold = measures["untold_share"]
     if untold.number is None:
         return untold.reason
