@@ -1,5 +1,7 @@
 """Every rule fires on its evidence, stays quiet against it, and says when it lacks its data."""
 
+from dataclasses import replace
+
 import pytest
 
 from report.figures.timeline import NO_WORK, draw
@@ -106,6 +108,16 @@ def test_hosts_that_disagree_make_a_rule_fire_without_any_collective():
     assert found.outcome == "fires"
     assert found.seen[0].words == "step 0 on host1"
     assert outcome(device(QUICK, hosts=2, late=5), "communication").outcome == "does not fire"
+
+
+def test_hosts_that_disagree_are_seen_without_a_device_too():
+    apart = Capture(steps=STEPS, hosts=2, late=60, platform="cpu")
+
+    found = outcome(apart, "communication")
+    assert found.outcome == "fires"
+    assert found.told.startswith("Nothing is said of collectives: there is no device lane")
+    assert all("host1" in seen.words for seen in found.seen)
+    assert outcome(replace(apart, late=0), "communication").outcome == "lacks data"
 
 
 def test_one_host_says_nothing_of_skew():
