@@ -16,7 +16,7 @@ from typing import Any
 from lab.kit.faults import CheckFailed, LabFault, UsageFault
 from lab.kit.profile_findings import Asked
 from lab.kit.profile_source import read_profile
-from lab.kit.profile_summary import summarize
+from lab.kit.profile_summary import UNPRINTABLE, summarize
 from lab.kit.redaction import Redactor
 
 PLATFORMS = ("cpu", "gpu", "tpu")
@@ -49,13 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if request.out:
             write(request.out, summary)
     except LabFault as problem:
-        print(f"no summary: {problem}", file=sys.stderr)
+        print(f"no summary: {_shown(str(problem))}", file=sys.stderr)
         return problem.exit_code
     except KeyboardInterrupt:
         print("interrupted: nothing was written", file=sys.stderr)
         return 130
     except OSError as problem:
-        print(f"no summary: {problem.strerror}: {problem.filename}", file=sys.stderr)
+        place = _shown(str(problem.filename))
+        print(f"no summary: {problem.strerror}: {place}", file=sys.stderr)
         return UsageFault.exit_code
     if request.as_json:
         text = to_json(summary)
@@ -66,6 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever reads it, such as `head`, has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _shown(text: str) -> str:
+    """A refusal without what a terminal might act on; it names a path that was given."""
+    return "".join(char if char.isprintable() or char == "\n" else UNPRINTABLE for char in text)
 
 
 def summary_of(path: Path, asked: Asked) -> dict[str, Any]:

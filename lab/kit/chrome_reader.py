@@ -289,6 +289,9 @@ def _add_planes(reading: _Reading, source: int) -> None:
         reading.processes.keys() | {pid for pid, _, _ in reading.lines},
         key=lambda pid: (reading.process(pid).name or "", not pid.isdecimal(), len(pid), pid),
     )
+    lines: dict[str, list[tuple[Key, Line]]] = {}
+    for key, line in reading.lines.items():
+        lines.setdefault(key[0], []).append((key, line))
     for pid in pids:
         process = reading.process(pid)
         gpu = re.fullmatch(r"GPU (\d+)", process.labels)
@@ -299,13 +302,12 @@ def _add_planes(reading: _Reading, source: int) -> None:
         plane = Plane(name=name, kind=kind, source=source)
         if gpu:
             plane.device_type = reading.device_types.get(gpu[1])
-        for (owner, tid, annotation), line in reading.lines.items():
-            if owner == pid:
-                thread = process.threads.get(tid, f"thread {tid}").strip()
-                line.name = f"{thread} (annotations)" if annotation else thread
-                line.view = "annotation" if annotation else line_view(kind, thread)
-                _finish(line, profile)
-                plane.lines.append(line)
+        for (_, tid, annotation), line in lines.get(pid, ()):
+            thread = process.threads.get(tid, f"thread {tid}").strip()
+            line.name = f"{thread} (annotations)" if annotation else thread
+            line.view = "annotation" if annotation else line_view(kind, thread)
+            _finish(line, profile)
+            plane.lines.append(line)
         profile.planes.append(plane)
         profile.sources[source].events += plane.events
 

@@ -84,7 +84,7 @@ LIMITS: Final = {
 ADDRESS: Final = re.compile(
     r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])"
     r"|(?<![\w:])(?:[0-9A-Fa-f]{1,4}:){4,7}[0-9A-Fa-f]{1,4}(?![\w:])"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|\b[A-Za-z]:\\[^\s\"']+"
 )
 """Addresses of machines and people, and paths of another system; `Redactor` knows the rest."""

@@ -191,6 +191,17 @@ class DecisionReport:
                     remedy="Hold or reject, or measure what meets the target.",
                 )
             )
+        said = _answered(self.parts["interpretation"].get("target met") or "")
+        met = measured is not None and target.met_by(measured)
+        if said is not None and said != met:
+            faults.append(
+                Fault(
+                    where=f"{self.path} interpretation.target met",
+                    found="yes" if said else "no",
+                    expected=f"{'yes' if met else 'no'}: {target.metric} is {measured}, and the "
+                    f"target {target.comparator} {target.threshold}",
+                )
+            )
         for part, fact in (("hardware", "backend"), ("scope", "platform")):
             claimed = _platform_claimed(self.parts[part].get(fact) or "")
             if claimed and claimed != platform:
@@ -357,5 +368,16 @@ def _decision(form: Form) -> Decision:
 
 def _platform_claimed(text: str) -> str:
     """The platform that `text` begins with, such as `cpu`, or nothing."""
-    first = text.casefold().replace(",", " ").replace(".", " ").split()[:1]
-    return first[0] if first and first[0] in PLATFORMS else ""
+    first = _first_word(text)
+    return first if first in PLATFORMS else ""
+
+
+def _answered(text: str) -> bool | None:
+    """The yes or no that `text` begins with, if it begins with one."""
+    return {"yes": True, "no": False}.get(_first_word(text))
+
+
+def _first_word(text: str) -> str:
+    """In lower case, without what ends it; empty for none."""
+    found = re.match(r"\w+", text.strip().casefold())
+    return found[0] if found else ""

@@ -64,7 +64,7 @@ def read_off(one: Record, two: Record, *, alike: bool) -> Iterator[Result]:
 
 
 def _of_precision(one: Record, two: Record, _alike: bool) -> Iterator[Result]:
-    """Errors, stored bytes and times of what both measured, each with its noise floor."""
+    """Errors, stored bytes and times of what both measured; the lab times no twins."""
     left, right = one.report.get("results", {}), two.report.get("results", {})
     for name in left:
         if name not in right:
@@ -174,25 +174,13 @@ def _number(name: str, spelling: str, one: float | None, two: float | None) -> R
 
 
 def _time(name: str, one: Mapping[str, Any], two: Mapping[str, Any], places: set[str]) -> Result:
-    """Two medians, distinct only when the middle halves of the samples lie apart."""
+    """Two medians, shown and never ranked: nothing tells what a program differs from itself by."""
     samples = [x.get("timing_s", {}).get("samples", []) for x in (one, two)]
     if not all(samples):
         return Result(name=name, one="not recorded", two="not recorded", note=NOTHING)
-    (low, middle, high), (low2, middle2, high2) = (_quartiles(found) for found in samples)
-    apart = high < low2 or high2 < low
-    return Result(
-        name=name,
-        one=render(middle, "seconds(2)"),
-        two=render(middle2, "seconds(2)"),
-        note=UNRANKED if "cpu" in places else "" if apart else SAME,
-    )
-
-
-def _quartiles(samples: list[float]) -> tuple[float, float, float]:
-    if len(samples) < 2:
-        return samples[0], samples[0], samples[0]
-    low, middle, high = statistics.quantiles(samples, n=4, method="inclusive")
-    return low, middle, high
+    texts = [render(statistics.median(found), "seconds(2)") for found in samples]
+    note = UNRANKED if "cpu" in places else NO_TWINS
+    return Result(name=name, one=texts[0], two=texts[1], note=note)
 
 
 def _as_written(one: Record, two: Record, _alike: bool) -> Iterator[Result]:

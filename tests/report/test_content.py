@@ -1,6 +1,7 @@
 """Is what people write read as they mean it, and refused when it could mean two things?"""
 
 import os
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -289,6 +290,30 @@ def test_adopting_what_misses_its_target_contradicts_the_evidence(tmp_path):
     assert "0.0245" in missed.found
     (unknown,) = report.contradictions(measured=None, platform="cpu")
     assert "None" in unknown.found
+
+
+@pytest.mark.parametrize(
+    ("words", "measured", "right"),
+    [
+        ("Yes, it is.", 0.0093, True),
+        ("yes", 0.0245, False),
+        ("No. It is above.", 0.0245, True),
+        ("NO", 0.0093, False),
+        ("No value was found.", None, True),
+        ("Yes.", None, False),
+        ("Nobody asked.", 0.0245, True),
+    ],
+)
+def test_a_yes_or_no_must_be_what_the_comparison_gives(tmp_path, words, measured, right):
+    text = REPORT.replace("adopt, statement", "hold, until: [A model], statement")
+    report = report_of(tmp_path, text)
+    parts = {**report.parts, "interpretation": {"target met": words}}
+
+    found = replace(report, parts=parts).contradictions(measured=measured, platform="cpu")
+
+    assert [fault.where.partition(" ")[2] for fault in found] == (
+        [] if right else ["interpretation.target met"]
+    )
 
 
 def test_holding_back_is_no_contradiction(tmp_path):
