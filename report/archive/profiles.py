@@ -27,7 +27,7 @@ from report.numbers import comparing as records
 from report.numbers.profile import Profile
 from report.numbers.profile_compare import FACTORS, Difference
 from report.numbers.trace import SCHEMA, SUMMARY, read_summary
-from report.record import Record, load_record, parse_json
+from report.record import Record, load_record, parse_json, printable
 from report.source import Source
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -63,12 +63,12 @@ def read(path: Path, say: Callable[[str], None], name: str = NAME) -> Capture:
     if faults or not isinstance(found, dict):
         raise EvidenceMismatch(f"The summary of {path} cannot be read:", faults)
     source = Source(
-        name=f"{path.resolve().name}: summary.json",
+        name=f"{printable(path.resolve().name)}: summary.json",
         href="summary.json",
         sha256=sha256(summary).hexdigest(),
     )
     return Capture(
-        label=path.resolve().name,
+        label=printable(path.resolve().name),
         profile=read_summary(found, name=name, source=source),
         summary=summary,
         record=record,
@@ -129,9 +129,9 @@ def _summarize(path: Path, say: Callable[[str], None]) -> bytes:
             refusal: list[str] = []
             for line in process.stderr or ():
                 if line.startswith(_PROGRESS) and not refusal:
-                    say(line.strip())
+                    say(printable(line.strip()))
                 else:
-                    refusal.append(line.rstrip())
+                    refusal.append(printable(line.rstrip()))
         code = process.returncode
         if code in _REFUSALS:
             hint = "To add JAX: make lab" if code == BackendMissing.exit_code else ""

@@ -38,6 +38,7 @@ COLOURS: Mapping[Part, str] = {
     "operation": theme.C2,
 }
 NO_DEVICE = "No device lane: this says nothing about device time."
+NO_WORK = "No line of a device tells what it ran: this says nothing about device time."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +84,8 @@ def draw(profile: Profile) -> Figure:
         kind="measured",
         drawing=draw_both(
             name,
-            _chart(timeline, unit, sees_devices=profile.sees_devices, narrow=False),
-            _chart(timeline, unit, sees_devices=profile.sees_devices, narrow=True),
+            _chart(timeline, unit, absent=_absent(profile), narrow=False),
+            _chart(timeline, unit, absent=_absent(profile), narrow=True),
             alt_text=alt_text,
             controls=_controls(timeline),
         ),
@@ -106,7 +107,8 @@ def _finding(profile: Profile) -> str:
     count = len(profile.steps)
     steps = f"{count:,} step{'' if count == 1 else 's'}" if count else "No steps"
     if not profile.sees_devices:
-        return f"{steps} on the host, and no device lane."
+        lane = "no device whose work can be told" if profile.busy_planes else "no device lane"
+        return f"{steps} on the host, and {lane}."
     if busy is not None:
         first = (
             f"; the first step lasts {render(ratio, 'fixed(1)')} times the others" if ratio else ""
@@ -124,8 +126,15 @@ def _finding(profile: Profile) -> str:
 
 def _in_words(profile: Profile, timeline: Timeline) -> str:
     rows = "; ".join(f"{row.label}, {row.aside}" for row in timeline.rows)
-    absent = "" if profile.sees_devices else f" {NO_DEVICE}"
-    return f"A timeline of {_time(timeline.window.duration_ns)}. Rows: {rows}.{absent}"
+    told = f"A timeline of {_time(timeline.window.duration_ns)}. Rows: {rows}. {_absent(profile)}"
+    return told.rstrip()
+
+
+def _absent(profile: Profile) -> str:
+    """What stands in place of device lanes; empty when the work of a device is there."""
+    if profile.sees_devices:
+        return ""
+    return NO_WORK if profile.busy_planes else NO_DEVICE
 
 
 def _time(ns: int) -> str:
@@ -184,9 +193,9 @@ def _table(profile: Profile, timeline: Timeline) -> Table:
 # The chart ---------------------------------------------------------------------------------
 
 
-def _chart(timeline: Timeline, unit: Unit, *, sees_devices: bool, narrow: bool) -> alt.LayerChart:
+def _chart(timeline: Timeline, unit: Unit, *, absent: str, narrow: bool) -> alt.LayerChart:
     width = 330 if narrow else 600
-    texts, marks, height = _place(timeline, unit, sees_devices=sees_devices)
+    texts, marks, height = _place(timeline, unit, absent=absent)
     frame = theme.Frame(width=width, height=height + 44, left=2, right=2, top=0, bottom=44)
     pixel = f"(t1-t0)/{frame.plot_width}"
     wide = f"(min(datum.e,t1)-datum.a)>3*{pixel}"
@@ -249,7 +258,7 @@ def _chart(timeline: Timeline, unit: Unit, *, sees_devices: bool, narrow: bool) 
 
 
 def _place(
-    timeline: Timeline, unit: Unit, *, sees_devices: bool
+    timeline: Timeline, unit: Unit, *, absent: str
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
     """Texts and marks with their places from the top, and the height of all."""
     texts: list[dict[str, Any]] = []
@@ -257,10 +266,10 @@ def _place(
     top, part = 0, ""
     for row in timeline.rows:
         if row.part != part:
-            if row.part == "operation" and not sees_devices:
+            if row.part == "operation" and absent:
                 texts += [
                     {"k": "part", "p": "device", "y": top + 10, "n": PARTS["device"]},
-                    {"k": "row", "p": "device", "y": top + 10 + LABEL, "n": NO_DEVICE},
+                    {"k": "row", "p": "device", "y": top + 10 + LABEL, "n": absent},
                 ]
                 top += HEAD + LABEL + BELOW
             texts.append({"k": "part", "p": row.part, "y": top + 10, "n": PARTS[row.part]})

@@ -20,7 +20,6 @@ SHARES: Mapping[str, tuple[tuple[str, ...], str]] = {
 }
 """Shares of the time of all operations: which categories, and what they are called."""
 
-NO_DEVICE = "there is no device lane in this capture"
 NO_OPERATIONS = "no operation is in this capture"
 NO_STEPS = "no whole step is in this capture"
 ONE_STEP = "there is only one step"
@@ -223,8 +222,8 @@ def _busy_in(step: Step, plane: str) -> int:
 
 
 def _no_share(profile: Profile) -> str:
-    if not profile.sees_devices:
-        return NO_DEVICE
+    if profile.blind:
+        return profile.blind
     return APART if not profile.host_device_comparable else NO_STEPS
 
 

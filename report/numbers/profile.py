@@ -362,6 +362,15 @@ class Profile:
         return any(plane.work for plane in self.busy_planes)
 
     @property
+    def blind(self) -> str:
+        """Why no device's work can be told; empty when it can."""
+        if self.sees_devices:
+            return ""
+        if self.busy_planes:
+            return "no line of a device plane in this capture tells what the device ran"
+        return "there is no device lane in this capture"
+
+    @property
     def led(self) -> tuple[tuple[int, Step], ...]:
         """The steps that the capture is about, with their places: one name, on one plane.
 

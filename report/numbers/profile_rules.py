@@ -11,7 +11,6 @@ from typing import Literal
 
 from report.notation import render
 from report.numbers.measures import (
-    NO_DEVICE,
     NO_OPERATIONS,
     NO_STEPS,
     SHARES,
@@ -151,10 +150,11 @@ def _moves(profile: Profile, measures: Mapping[str, Measure]) -> Judgement:
 
 
 def _communicates(profile: Profile, measures: Mapping[str, Measure]) -> Judgement:
-    if lacking := _no_device_work(profile, measures):
-        return _lacks(lacking)
-    share = measures["collective_share"].number
+    lacking = _no_device_work(profile, measures)
     skewed = [*_skews(profile)]
+    if lacking and not skewed:
+        return _lacks(lacking)
+    share = None if lacking else measures["collective_share"].number
     hosts = (
         f"Steps that last over {_percent(SKEWED)} longer on one host than on another:"
         f" {len(skewed)}."
@@ -163,9 +163,11 @@ def _communicates(profile: Profile, measures: Mapping[str, Measure]) -> Judgemen
     )
     return _judged(
         bool(skewed) or (share is not None and share >= COMMUNICATES),
-        f"Collectives take {{share}} of the device’s own time in operations. {hosts}",
-        {"share": ("collective_share", "percent(1)")},
-        [*_longest(op for op in profile.work if op.category == "collective"), *skewed],
+        f"Nothing is said of collectives: {lacking}. {hosts}"
+        if lacking
+        else f"Collectives take {{share}} of the device’s own time in operations. {hosts}",
+        {} if lacking else {"share": ("collective_share", "percent(1)")},
+        [*_longest(op for op in profile.work if op.category == "collective" and share), *skewed],
     )
 
 
@@ -184,8 +186,8 @@ def _repeats(profile: Profile, measures: Mapping[str, Measure]) -> Judgement:
 
 def _no_device_work(profile: Profile, measures: Mapping[str, Measure]) -> str:
     """Why nothing can be said of what devices worked on; empty when something can."""
-    if not profile.sees_devices:
-        return NO_DEVICE
+    if profile.blind:
+        return profile.blind
     untold = measures["untold_share"]
     if untold.number is None:
         return untold.reason

@@ -52,7 +52,9 @@ def cautions(profile: Profile) -> tuple[Finding, ...]:
 
 def cannot_show(profile: Profile) -> Iterator[str]:
     """What no reading of this capture can answer."""
-    if not profile.sees_devices:
+    if profile.blind and profile.busy_planes:
+        yield f"How long any device worked: {profile.blind}."
+    elif profile.blind:
         yield (
             "How long any device worked. Operations that a CPU ran stand on host threads, beside"
             " the runtime’s own work; a lane that is absent says nothing of how busy it was."

@@ -150,6 +150,8 @@ def table_context(table: Table, number: int, galley: Galley, *, inside: bool = F
     if inside:
         ids = [""] * len(table.rows)
     bits = any(cell.bits for row in table.rows for cell in row)
+    heads = [_inline(galley, column.head, where) for column in table.columns]
+    plain = [head.striptags() for head in heads]
     return {
         "id": f"tab-{table.name}",
         "number": number,
@@ -161,11 +163,11 @@ def table_context(table: Table, number: int, galley: Galley, *, inside: bool = F
         "annotated": any(cell.note for row in table.rows for cell in row[1:]),
         "bit_key": bits,
         "columns": [
-            {"head": _inline(galley, column.head, where), "numeric": column.numeric}
-            for column in table.columns
+            {"head": head, "numeric": column.numeric}
+            for head, column in zip(heads, table.columns, strict=True)
         ],
         "rows": [
-            {"id": row_id, "cells": list(_cells(row, table.columns, galley, where))}
+            {"id": row_id, "cells": list(_cells(row, table.columns, plain, galley, where))}
             for row, row_id in zip(table.rows, ids, strict=True)
         ],
         "sources": [_source(source, galley.page) for source in table.sources],
@@ -173,9 +175,14 @@ def table_context(table: Table, number: int, galley: Galley, *, inside: bool = F
 
 
 def _cells(
-    row: Sequence[Cell], columns: Sequence[Column], galley: Galley, where: str
+    row: Sequence[Cell],
+    columns: Sequence[Column],
+    heads: Sequence[str],
+    galley: Galley,
+    where: str,
 ) -> Iterator[Context]:
-    for cell, column in zip(row, columns, strict=True):
+    """The cells of a row; on a phone each repeats the head of its column, in plain text."""
+    for cell, column, head in zip(row, columns, heads, strict=True):
         yield {
             "id": claim(cell, galley) if cell.pointer else "",
             "text": Markup(escape(cell.text))
@@ -187,7 +194,7 @@ def _cells(
             "note": _inline(galley, cell.note, where),
             "bits": Markup(bit_strip(cell.bits)) if cell.bits else "",
             "numeric": column.numeric,
-            "head": column.head,
+            "head": head,
         }
 
 

@@ -106,7 +106,7 @@ def about(profile: Profile) -> dict[str, Any]:
 
 def lone_scope(profile: Profile) -> Scope:
     """What must stand above a capture that no record vouches for."""
-    if not profile.sees_devices:
+    if not profile.busy_planes:
         return Scope(
             platform=profile.platform or "host",
             statement="Times of a host alone. Not a result of any accelerator.",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report.numbers.measures import APART, NO_DEVICE, ONE_STEP, measure
+from report.numbers.measures import APART, ONE_STEP, measure
 from tests.report.profiles import Capture, Event, on_device, read, steady
 
 spans = st.lists(
@@ -87,7 +87,7 @@ def test_without_a_device_its_share_is_unknown_and_not_zero():
 
     for path in ("device_step_share", "device_wait_share"):
         assert found[path].number is None
-        assert found[path].reason == NO_DEVICE
+        assert found[path].reason == "there is no device lane in this capture"
 
 
 def test_clocks_that_do_not_meet_give_no_gap_between_host_and_device():

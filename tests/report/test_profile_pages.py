@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from report.archive.profiles import read
+from report.errors import UsageFault
 from report.exhibit import Figure
 from report.figures.timeline import draw
 from report.notation import render
@@ -44,14 +46,19 @@ CASES = {
 }
 
 
-def lone(capture: Capture, figure: Figure | None = None, against: Capture | None = None):
+def lone(
+    capture: Capture,
+    figure: Figure | None = None,
+    against: Capture | None = None,
+    names: tuple[str, str] = ("one", "two"),
+):
     """The folder that `build.py trace PATH --out DIR` makes, by path."""
     summary = Source(name="host0.xplane.pb: summary.json", href="summary.json")
     profile = replace(capture.profile("capture"), source=summary)
     comparison = None
     if against:
         other = against.profile("capture")
-        comparison = compare(profile, other, names=("one", "two"), factor="program")
+        comparison = compare(profile, other, names=names, factor="program")
     return render_profile(
         *(profile, "host0.xplane.pb", b"{}", figure, comparison),
         content=content(),
@@ -142,6 +149,25 @@ def test_two_profiles_are_set_side_by_side_with_a_verdict():
 
 
 # Records ---------------------------------------------------------------------------------
+
+
+def test_the_name_of_a_file_heads_its_column_as_it_is_spelled_on_a_phone_too():
+    text = lone(TPU, against=TPU, names=("a_b|<c>.xplane.pb", "two"))["index.html"].decode()
+
+    assert text.count('data-h="a_b|&lt;c&gt;.xplane.pb"') == len(STEPS) - 1
+    assert '<th scope="col" class="r">a_b|&lt;c&gt;.xplane.pb</th>' in text
+
+
+def test_no_control_sign_of_a_files_name_reaches_a_terminal_or_a_page(tmp_path):
+    path = tmp_path / "a\x1b[31mb.trace.json"
+    path.write_text('[{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 0, "dur": 5}]')
+    missing = tmp_path / "c\x1b[31md"
+
+    assert read(path, lambda _: None).label == r"a\x1b[31mb.trace.json"
+    with pytest.raises(UsageFault) as caught:
+        read(missing, lambda _: None)
+    assert "\x1b" not in str(caught.value)
+    assert r"c\x1b[31md does not exist" in str(caught.value)
 
 
 def test_each_record_with_a_capture_leads_to_its_profile(pages):  # noqa: F811

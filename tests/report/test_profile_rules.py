@@ -1,9 +1,13 @@
 """Every rule fires on its evidence, stays quiet against it, and says when it lacks its data."""
 
+from dataclasses import replace
+
 import pytest
 
+from report.figures.timeline import NO_WORK, draw
 from report.numbers.measures import measure
 from report.numbers.profile_rules import RULES, SHOWN, judge
+from report.numbers.qualification import cannot_show
 from tests.report.profiles import Capture, Event, on_device, read, steady
 
 STEPS = steady(8)
@@ -106,6 +110,16 @@ def test_hosts_that_disagree_make_a_rule_fire_without_any_collective():
     assert outcome(device(QUICK, hosts=2, late=5), "communication").outcome == "does not fire"
 
 
+def test_hosts_that_disagree_are_seen_without_a_device_too():
+    apart = Capture(steps=STEPS, hosts=2, late=60, platform="cpu")
+
+    found = outcome(apart, "communication")
+    assert found.outcome == "fires"
+    assert found.told.startswith("Nothing is said of collectives: there is no device lane")
+    assert all("host1" in seen.words for seen in found.seen)
+    assert outcome(replace(apart, late=0), "communication").outcome == "lacks data"
+
+
 def test_one_host_says_nothing_of_skew():
     told = outcome(QUIET["communication"], "communication").told
 
@@ -140,3 +154,26 @@ def test_a_summary_without_a_host_lane_cannot_show_a_compilation():
 
     found = {rule.id: each for rule, each in judge(profile, measure(profile))}
     assert "no host lane" in found["compile"].told
+
+
+def test_a_device_whose_lines_do_not_tell_its_work_is_neither_absent_nor_idle():
+    summary = device(Event("a", 0, 5)).summary()
+    for plane in summary["planes"]:
+        if plane["kind"] == "device":
+            plane |= {"work": None, "busy": {"other": plane["busy"]["ops"]}}
+    for line in summary["lines"]:
+        line["view"] = line["view"].replace("ops", "other")
+    for each in summary["lanes"]:
+        each["view"] = each["view"].replace("ops", "other")
+    for step in summary["steps"]:
+        step["devices"] = []
+    profile = read(summary)
+    reason = "no line of a device plane in this capture tells what the device ran"
+
+    assert reason == profile.blind
+    assert f"How long any device worked: {reason}." in cannot_show(profile)
+    assert "no device lane" not in draw(profile).title
+    assert NO_WORK in draw(profile).alt_text
+    found = {rule.id: judgement for rule, judgement in judge(profile, measure(profile))}
+    assert found["movement"].outcome == "lacks data"
+    assert reason in found["movement"].told.lower()
