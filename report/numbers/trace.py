@@ -46,7 +46,7 @@ SUMMARY = "trace/summary.json"
 
 MOST: Mapping[str, int] = {
     "sources": 64,
-    "planes": 256,
+    "planes": 1_024,
     "lines": 1_024,
     "clocks": 256,
     "steps": 1_000,

@@ -411,14 +411,23 @@ def test_long_names_and_many_processes_are_read_in_linear_time(tmp_path: Path) -
         for n in range(2)
     ]
     events += [
-        {"ph": "X", "name": "b", "pid": n, "tid": 1, "ts": n, "dur": 1} for n in range(5_000)
+        {"ph": "X", "name": "b", "pid": n, "tid": 1, "ts": n, "dur": 1} for n in range(1_000)
     ]
     path = tmp_path / "trace.json"
     path.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
 
     summary = read(path)
 
-    assert sum(source["events"] for source in summary["sources"]) == 5_002
+    assert sum(source["events"] for source in summary["sources"]) == 1_002
+
+
+def test_more_planes_than_a_summary_lists_are_refused(tmp_path: Path) -> None:
+    events = [{"ph": "X", "name": "b", "pid": n, "tid": 1, "ts": n, "dur": 1} for n in range(1_025)]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+
+    with pytest.raises(CheckFailed, match="1,025 planes; at most 1,024"):
+        read(path)
 
 
 def test_nothing_of_a_person_or_a_place_reaches_the_summary(tmp_path: Path) -> None:

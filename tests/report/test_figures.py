@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import json
+import math
 import re
 import subprocess
 import sys
@@ -178,7 +179,10 @@ def test_a_changed_record_redraws_only_what_it_feeds(monkeypatch):
     monkeypatch.setattr(
         gallery, "_draw", lambda entry, parts: redrawn.append(entry.name) or draw_one(entry, parts)
     )
-    run = edited("precision-cpu", {"/results/balanced-fp32/relative_l2_error": 3e-7})
+    error = 3e-7
+    changes = {"relative_l2_error": error, "sqnr_db": -20 * math.log10(error)}
+    place = "/results/balanced-fp32"
+    run = edited("precision-cpu", {f"{place}/{key}": value for key, value in changes.items()})
 
     gallery.draw(work_out(evidence() | {"precision-cpu": run}, content()), content(), shelf)
 

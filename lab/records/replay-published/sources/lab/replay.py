@@ -403,19 +403,19 @@ def print_report(report: Mapping[str, Any]) -> None:
         print(f"Lab modules changed since: {', '.join(replayed['lab_changes'])}")
     reasons: list[str] = []
     for name, group in {"machine": report["setting"], **report["fields"]}.items():
-        print(f"\n{name:<22}{'recorded':<26}{'here':<26}verdict")
+        print(f"\n{name:<24}{'recorded':<26}{'here':<26}verdict")
         for key, field in group.items():
             if field["recorded"] is not None:
-                told = f"  {key:<20}{shown(field['recorded']):<26}{shown(field['here']):<26}"
+                told = f"  {key:<22}{shown(field['recorded']):<26}{shown(field['here']):<26}"
                 print(f"{told}{said(field, reasons)}")
         if absent := [key for key, field in group.items() if field["recorded"] is None]:
             print(
                 textwrap.fill(f"  not recorded: {', '.join(absent)}", 100, subsequent_indent="    ")
             )
-    print(f"\n{'distinct outputs':<22}{f'of {repeats.REPEATS} runs':<26}on one core")
+    print(f"\n{'distinct outputs':<24}{f'of {repeats.REPEATS} runs':<26}on one core")
     for name, each in report["determinism"].items():
         pinned = each["pinned"]["distinct"] if each["pinned"] else each["pinned_reason"]
-        print(f"  {name:<20}{each['free']['distinct']:<26}{pinned}")
+        print(f"  {name:<22}{each['free']['distinct']:<26}{pinned}")
     print()
     for number, reason in enumerate(reasons, start=1):
         print(f"[{number}] {reason}")

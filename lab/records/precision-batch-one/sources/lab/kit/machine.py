@@ -46,9 +46,7 @@ Answer = tuple[object, str | None]
 def sysctl(name: str) -> str | None:
     """One of macOS's own facts as text; None where there is no such tool or fact."""
     try:
-        done = subprocess.run(
-            ["/usr/sbin/sysctl", "-n", name], capture_output=True, timeout=5, check=True
-        )
+        done = subprocess.run(["sysctl", "-n", name], capture_output=True, timeout=5, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout[:MAX_BYTES].decode("utf-8", "replace").strip() or None

@@ -4,6 +4,7 @@ Findings come before numbers. Each says what was found and where; none says why.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
@@ -245,7 +246,7 @@ def _completeness(profile: Profile) -> Iterator[Finding]:
             f"{', '.join(sorted(set(profile.twice))[:8])}.",
         )
     names = [(plane.source, plane.name) for plane in profile.planes if plane.events]
-    same = sorted({name for source, name in names if names.count((source, name)) > 1})
+    same = sorted({name for (_, name), count in Counter(names).items() if count > 1})
     if same:
         yield Finding(
             id="same-name",

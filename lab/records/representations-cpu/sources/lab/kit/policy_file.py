@@ -47,6 +47,8 @@ from lab.kit.number_formats import FORMATS, NumberFormat
 SHIPPED = Path(__file__).resolve().parents[1] / "policies"
 
 MAX_FILES, MAX_BYTES = 64, 16_384
+MAX_SHOWN = 200
+"""Characters of a place that a refusal repeats."""
 
 PARTS = (
     "weights",
@@ -141,7 +143,7 @@ def load(places: Sequence[str]) -> list[Policy]:
     """
     faults: list[str] = []
     policies: dict[str, Policy] = {}
-    paths = [path for place in places or [str(SHIPPED)] for path in _files(place, faults)]
+    paths = [path for place in places or [str(SHIPPED)] for path in _found(place, faults)]
     if len(paths) > MAX_FILES:
         raise UsageFault(f"{len(paths)} policy files; this lab takes at most {MAX_FILES}")
     for path in paths:
@@ -149,12 +151,29 @@ def load(places: Sequence[str]) -> list[Policy]:
         policy = _read(path, found)
         if policy and policy.name in policies:
             found.append(f"{policy.name} is there twice")
-        faults += [f"{path.name}: {fault}" for fault in found]
+        faults += [f"{_shown(path.name)}: {fault}" for fault in found]
         if policy:
             policies.setdefault(policy.name, policy)
     if faults:
         raise UsageFault("\n  ".join(["policies that cannot be followed:", *faults]))
     return list(policies.values())
+
+
+def _found(place: str, faults: list[str]) -> list[Path]:
+    """The files at `place`, or none with what is wrong with it."""
+    told: list[str] = []
+    try:
+        found = _files(place, told)
+    except (OSError, ValueError) as problem:  # longer than a path may be, or with a NUL in it
+        found = []
+        told.append(f"{getattr(problem, 'strerror', None) or problem}")
+    faults += [f"{_shown(place[:MAX_SHOWN])}: {fault}" for fault in told]
+    return found
+
+
+def _shown(name: str) -> str:
+    """A name without what a terminal might act on."""
+    return name if name.isprintable() else ascii(name)
 
 
 def _files(place: str, faults: list[str]) -> list[Path]:
@@ -165,32 +184,33 @@ def _files(place: str, faults: list[str]) -> list[Path]:
             return [shipped]
         near = get_close_matches(place, [each.stem for each in SHIPPED.glob("*.toml")], n=3)
         known = f"did you mean {' or '.join(near)}?" if near else f"see {SHIPPED.name}/"
-        faults.append(f"{place}: no policy of this lab, no file and no folder; {known}")
+        faults.append(f"no policy of this lab, no file and no folder; {known}")
         return []
     if path.is_dir():
         if found := sorted(path.glob("*.toml")):
             return found
-        faults.append(f"{place}: a folder without policy files (NAME.toml)")
+        faults.append("a folder without policy files (NAME.toml)")
         return []
     if path.is_file():
         return [path]
-    faults.append(f"{place}: no such file")
+    faults.append("no such file")
     return []
 
 
 def _read(path: Path, faults: list[str]) -> Policy | None:
     """The policy in one file, or None with what is wrong with it."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
-            faults.append(f"{len(content):,} bytes; a policy has at most {MAX_BYTES:,}")
+            faults.append(f"more bytes than a policy has at most, {MAX_BYTES:,}")
             return None
         text = content.decode()
         tables = tomllib.loads(text)
     except OSError as problem:
         faults.append(f"cannot be read: {problem.strerror}")
         return None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:  # not UTF-8, no TOML, or too long a number
         faults.append(f"not TOML: {problem}")
         return None
     if path.stem != tables.get("name"):

@@ -30,6 +30,7 @@ from typing import Any, Final
 
 from lab.kit import profile_lanes, profile_operations, profile_steps
 from lab.kit.device_names import chip_of, plane_shows
+from lab.kit.faults import CheckFailed
 from lab.kit.planes import device_of
 from lab.kit.profile_events import NAME_LIMIT, Profile
 from lab.kit.profile_findings import (
@@ -52,7 +53,7 @@ from lab.kit.redaction import Redactor
 
 SCHEMA: Final = "assay/trace-summary/2"
 
-MOST_PLANES: Final = 256
+MOST_PLANES: Final = 1_024
 MOST_LINES: Final = 1024
 MOST_STATS: Final = 40
 
@@ -84,7 +85,7 @@ LIMITS: Final = {
 ADDRESS: Final = re.compile(
     r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])"
     r"|(?<![\w:])(?:[0-9A-Fa-f]{1,4}:){4,7}[0-9A-Fa-f]{1,4}(?![\w:])"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|\b[A-Za-z]:\\[^\s\"']+"
 )
 """Addresses of machines and people, and paths of another system; `Redactor` knows the rest."""
@@ -93,6 +94,11 @@ ADDRESS: Final = re.compile(
 def summarize(profile: Profile, asked: Asked, redactor: Redactor) -> dict[str, Any]:
     """Qualify and sum a profile; raise `CheckFailed` where it is not what was asked for."""
     measured = measure(profile)
+    if len(measured.planes) > MOST_PLANES:
+        raise CheckFailed(
+            f"{len(measured.planes):,} planes; at most {MOST_PLANES:,} are summed up, "
+            "so name one file of the capture"
+        )
     steps = host_steps(measured, asked.step_name, asked.inner)
     refuse_unexpected(measured, steps, asked)
     suspect_cut(profile, steps)
@@ -118,9 +124,8 @@ def summarize(profile: Profile, asked: Asked, redactor: Redactor) -> dict[str, A
         },
         "clocks": [_clock(clock, measured, exact) for clock in measured.clocks],
         "host_device_comparable": measured.host_device_comparable,
-        "planes": [_plane(plane) for plane in measured.planes[:MOST_PLANES]],
-        "planes_left_out": {"count": max(0, len(measured.planes) - MOST_PLANES), "total_ns": None},
-        "device_planes": [plane.plane.name for plane in measured.devices[:MOST_PLANES]],
+        "planes": [_plane(plane) for plane in measured.planes],
+        "device_planes": [plane.plane.name for plane in measured.devices],
         "note": device_note(measured),
         "lines": [_line(plane, line) for plane in measured.planes for line in plane.lines][
             :MOST_LINES
@@ -176,7 +181,7 @@ def _clock(clock: Clock, measured: Measured, exact: bool) -> dict[str, Any]:
         "first_ns": str(clock.first),
         "last_ns": str(clock.last),
         "span_ns": clock.last - clock.first,
-        "planes": [plane.id for plane in clock.planes[:MOST_PLANES]],
+        "planes": [plane.id for plane in clock.planes],
         "kinds": clock.kinds,
         "resolution_ns": resolution_ns([clock.first, clock.last], exact),
         "wall_start_ns": wall.get("profile_start_time"),
