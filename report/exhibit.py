@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from report.notation import Printable, render
 from report.source import Source
 
 Kind = Literal["measured", "computed", "documented", "estimated", "given"]
@@ -43,6 +44,21 @@ class Cell:
     format: str = ""
     bits: tuple[int, ...] = ()
     """Field widths of a number format (sign, exponent, fraction or integer), drawn as bits."""
+
+
+def valued(
+    pointer: str,
+    number: Printable,
+    spelling: str,
+    kind: Kind,
+    reason: str = "",
+    *,
+    href: str | None = None,
+    note: str = "",
+) -> Cell:
+    """A number that a verifier can look up at `pointer`; a missing one needs its `reason`."""
+    text = render(number, spelling, reason=reason)
+    return Cell(text=text, kind=kind, pointer=pointer, format=spelling, href=href, note=note)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
 from report.figures import theme
 from report.figures.axes import log_x
 from report.figures.render import render as draw_both
@@ -121,13 +121,13 @@ def _table(run: RepresentationsRun, results: Sequence[Result]) -> Table:
         return (
             Cell(text=run.policies[result.policy].short),
             *(
-                Cell(
-                    text=_said(ratio),
-                    kind=None
-                    if ratio.value is None
-                    else "computed"
-                    if part == "representation"
-                    else "measured",
+                Cell(text=_said(ratio), href=href, note=ratio.reason)
+                if ratio.value is None
+                else valued(
+                    f"{run.name}#/results/{result.id}/anatomy/{part}",
+                    ratio.value,
+                    "error" if ratio.value else "integer",
+                    "computed" if part == "representation" else "measured",
                     href=href,
                     note=ratio.reason,
                 )

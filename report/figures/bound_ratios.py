@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
 from report.figures import theme
 from report.figures.axes import log_x
 from report.figures.render import render as draw_both
@@ -117,21 +117,21 @@ def _table(run: RepresentationsRun, held: Held) -> Table:
         rows=tuple(
             (
                 Cell(text=run.policies[result.policy].short),
-                Cell(text=f"{found.outputs:,}", kind="computed"),
-                Cell(text=f"{found.exceeded:,}", kind="measured"),
+                valued(f"{at}/outputs", found.outputs, "integer", "computed"),
+                valued(f"{at}/exceeded", found.exceeded, "integer", "measured"),
                 *(
-                    Cell(
-                        text=_said(value),
-                        kind="measured",
-                        href=f"records/{run.name}.html#bound-{result.id}",
-                    )
-                    for value in (
-                        *(found.percentiles.get(rank) for rank in RANKS),
-                        found.worst.value,
+                    Cell(text=_said(value), kind="measured", href=href)
+                    if value is None
+                    else valued(f"{at}/{part}", value, "fixed(3)", "measured", href=href)
+                    for part, value in (
+                        *((f"percentiles/p{rank}", found.percentiles.get(rank)) for rank in RANKS),
+                        ("worst_ratio", found.worst.value),
                     )
                 ),
             )
             for result, found in held
+            for at in [f"{run.name}#/results/{result.id}/bound"]
+            for href in [f"records/{run.name}.html#bound-{result.id}"]
         ),
         sources=(run.source,),
     )

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Control, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Control, Figure, Scalar, Table, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
@@ -66,9 +66,15 @@ def _table(run: PrecisionRun) -> Table:
     def row(policy: Policy) -> tuple[Cell, ...]:
         stored = run.result("balanced", policy).stored
         href = f"records/{run.name}.html#balanced-{policy}-bytes"
-        sizes = (stored.values, stored.scales, stored.total)
-        cells = (Cell(text=f"{size:,}", kind="computed", href=href) for size in sizes)
-        return (Cell(text=policy.upper()), *cells)
+        at = f"{run.name}#/results/balanced-{policy}/stored_bytes"
+        sizes = {"values": stored.values, "scales": stored.scales, "total": stored.total}
+        return (
+            Cell(text=policy.upper()),
+            *(
+                valued(f"{at}/{part}", size, "integer", "computed", href=href)
+                for part, size in sizes.items()
+            ),
+        )
 
     return Table(
         name=f"{NAME}-data",

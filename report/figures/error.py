@@ -7,7 +7,7 @@ from typing import Literal
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
 from report.figures import theme
 from report.figures.axes import log_x, on_log_axis, said
 from report.figures.render import render as draw_both
@@ -155,13 +155,17 @@ def _table(run: PrecisionRun) -> Table:
             (
                 Cell(text=policy.upper()),
                 *(
-                    Cell(
-                        text=_printed(run, case, policy),
-                        kind="measured",
+                    valued(
+                        f"{run.name}#/results/{case}-{policy}/relative_l2_error",
+                        result.relative_l2_error,
+                        "error",
+                        "measured",
+                        result.relative_l2_error_reason,
                         href=f"records/{run.name}.html#{case}-{policy}",
-                        note=run.result(case, policy).relative_l2_error_reason,
+                        note=result.relative_l2_error_reason,
                     )
                     for case in CASES
+                    for result in [run.result(case, policy)]
                 ),
             )
             for policy in POLICIES

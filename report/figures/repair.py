@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
@@ -16,6 +16,7 @@ from report.numbers.representations import (
     REPAIRS,
     RepresentationsRun,
 )
+from report.numbers.worked_representations import bytes_pointer, error_pointer
 
 NAME = "outlier-repair"
 SHOWN = (ORDINARY, *REPAIRS)
@@ -134,20 +135,25 @@ def _data(row: Row) -> Mapping[str, Scalar]:
 
 def _table(run: RepresentationsRun, rows: list[Row]) -> Table:
     def cells(row: Row) -> tuple[Cell, ...]:
-        page = f"records/{run.name}.html"
+        page, base = f"records/{run.name}.html", f"study#/representations/{run.name}"
+        bytes_ = f"{page}#bytes-{row.policy}"
         return (
             Cell(text=row.name),
             *(
-                Cell(
-                    text=_percent(value),
-                    kind="measured",
+                valued(
+                    error_pointer(run, run.result(case, row.policy)),
+                    value,
+                    "percent(2)",
+                    "measured",
                     href=f"{page}#anatomy-{case}-{row.policy}",
                 )
                 for case, value in ((OUTLIER, row.outlier), (BALANCED, row.balanced))
             ),
-            *(
-                Cell(text=text, kind="computed", href=f"{page}#bytes-{row.policy}")
-                for text in (f"{row.stored:,}", f"{row.extra:,}")
+            valued(bytes_pointer(run, row.policy), row.stored, "integer", "computed", href=bytes_),
+            Cell(text=f"{row.extra:,}", kind="computed", href=bytes_)
+            if row.policy == ORDINARY
+            else valued(
+                f"{base}/{row.policy}/extra_bytes", row.extra, "integer", "computed", href=bytes_
             ),
         )
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
@@ -113,9 +113,11 @@ def _table(step: QuantizationStep, distinct: Mapping[str, int]) -> Table:
         rows=tuple(
             (
                 Cell(text="Balanced" if case == "balanced" else "With the outlier"),
-                Cell(
-                    text=_step_text(row),
-                    kind="computed",
+                valued(
+                    f"study#/quantization_step/{case}",
+                    float(row.scale),
+                    "fixed(3)",
+                    "computed",
                     href=f"records/{run}.html#{case}-int8-quantization",
                 ),
                 Cell(text=f"{len(_features(step))}"),

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
 from report.numbers.distinction import Distinction, Interval
 from report.numbers.timing import FLOORS_ABOVE, TimingRun
+from report.numbers.worked_timing import UNSEEN
 
 NAME = "timing-verdicts"
 Row = tuple[str, str, Distinction]
@@ -103,9 +104,12 @@ def _table(run: TimingRun, rows: Sequence[Row]) -> Table:
                     text=f"{one.upper()} against {two.upper()}",
                     href=f"records/{run.name}.html#verdict-{one}-vs-{two}",
                 ),
-                Cell(
-                    text="not recorded" if found.ratio is None else render(found.ratio, "fixed(3)"),
-                    kind="measured",
+                valued(
+                    f"study#/timing/{run.name}/ratio/{one}-vs-{two}",
+                    found.ratio,
+                    "fixed(3)",
+                    "measured",
+                    UNSEEN,
                 ),
                 Cell(
                     text=span(found.interval) if found.interval else "not recorded",

@@ -79,15 +79,15 @@ def _bytes(run: RepresentationsRun, policy: str, base: str, note: Workings) -> N
         f"{base}/vs_fp32_bytes",
         Fraction(stored.total, whole.total),
         r"M / M_{\mathrm{fp32}}",
-        _bytes_pointer(run, policy),
-        _bytes_pointer(run, "fp32"),
+        bytes_pointer(run, policy),
+        bytes_pointer(run, "fp32"),
     )
 
 
-def _bytes_pointer(run: RepresentationsRun, policy: str) -> str:
-    """Where a policy's bytes are recorded first."""
+def bytes_pointer(run: RepresentationsRun, policy: str, part: str = "total") -> str:
+    """Where a policy's bytes, or a part of them, are recorded first."""
     case = next(case for case in run.cases if run.result(case, policy).found)
-    return f"{run.name}#/results/{case}-{policy}/stored_bytes/total"
+    return f"{run.name}#/results/{case}-{policy}/stored_bytes/{part}"
 
 
 def _repair(run: RepresentationsRun, policy: str, base: str, note: Workings) -> None:
@@ -110,8 +110,8 @@ def _repair(run: RepresentationsRun, policy: str, base: str, note: Workings) -> 
         f"{base}/extra_bytes",
         stored.total - plain.total,
         r"M^{\mathrm{repaired}} - M",
-        _bytes_pointer(run, policy),
-        _bytes_pointer(run, ORDINARY),
+        bytes_pointer(run, policy),
+        bytes_pointer(run, ORDINARY),
         unit="B",
     )
     note.derive(
@@ -119,7 +119,7 @@ def _repair(run: RepresentationsRun, policy: str, base: str, note: Workings) -> 
         Fraction(stored.total - plain.total, plain.total),
         r"(M^{\mathrm{repaired}} - M) / M",
         extra,
-        _bytes_pointer(run, ORDINARY),
+        bytes_pointer(run, ORDINARY),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from report import exhibit
 from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
-from report.exhibit import Cell, Column, Kind, Scalar, Table, literal
+from report.exhibit import Cell, Column, Kind, Scalar, Table, literal, valued
 from report.notation import render
 from report.numbers.cluster import Cluster
 from report.numbers.precision import CASES, PrecisionRun, Result, Timing
@@ -106,14 +106,17 @@ def set_record(
             "quantization",
             "One scale for each row of X and each column of W, and what became of the values",
             "Result|>Smallest scale|>Largest scale|>Zero|>Underflow|>Clipped|>Largest sum",
-            [quantization(result) for result in results if result.quantization],
+            [quantization(run.name, result) for result in results if result.quantization],
             [f"{result.id}-quantization" for result in results if result.quantization],
         ),
         "timing": table(
             "timing",
             "Wall time of warmed, synchronized calls on this machine. No policy is ranked by it.",
             "Result|>Samples|>Minimum|>Median|>Maximum|Steadiness",
-            [timing(code(result.id), result.timing) for result in results],
+            [
+                timing(code(each.id), each.timing, f"{run.name}#/results/{each.id}/timing_s")
+                for each in results
+            ],
             [f"{each}-timing" for each in ids],
         ),
         "floor": table(
@@ -121,8 +124,11 @@ def set_record(
             "The floor under these times: what a sample costs with next to nothing to compute",
             "What was called|>Samples|>Minimum|>Median|>Maximum|Steadiness",
             [
-                timing(shown("Empty call: the dispatch floor"), run.floor.empty_call),
-                timing(shown("No call: the clock itself"), run.floor.clock),
+                timing(shown(text), times, f"{run.name}#/timing_floor_s/{name}")
+                for text, times, name in (
+                    ("Empty call: the dispatch floor", run.floor.empty_call, "empty_call"),
+                    ("No call: the clock itself", run.floor.clock, "clock"),
+                )
             ],
             ["timing_floor_s", "timing_floor_s-clock"],
         ),
@@ -231,12 +237,6 @@ def level_in_words(evidence: Evidence) -> str:
 
 def shown(text: str, kind: Kind | None = None) -> Cell:
     return Cell(text=literal(text), kind=kind)
-
-
-def valued(pointer: str, number: float | None, spelling: str, kind: Kind, reason: str = "") -> Cell:
-    """A recorded number that a verifier can look up at `pointer`."""
-    text = render(number, spelling, reason=reason)
-    return Cell(text=text, kind=kind, pointer=pointer, format=spelling)
 
 
 def code(text: str) -> Cell:
@@ -357,25 +357,40 @@ def memory(record: str, result: Result) -> tuple[Cell, ...]:
     )
 
 
-def quantization(result: Result) -> tuple[Cell, ...]:
-    found = result.quantization
+def quantization(record: str, result: Result) -> tuple[Cell, ...]:
+    """Scales by where the smallest and the largest stand; counts are those of X and W together."""
+    found, at = result.quantization, f"{record}#/results/{result.id}/quantization"
     assert found is not None
-    scales = (*found.x_scales, *found.w_scales)
-    counts = (found.zero_rows, found.underflow_rows, found.clipped, found.max_abs_accumulator)
+    scales = {
+        f"{at}/{operand}_scales/{index}": scale
+        for operand, each in (("x", found.x_scales), ("w", found.w_scales))
+        for index, scale in enumerate(each)
+    }
+    counts = (found.zero_rows, found.underflow_rows, found.clipped)
+    largest = found.max_abs_accumulator
     return (
         code(result.id),
-        *(shown(render(each, "scientific(3)"), "measured") for each in (min(scales), max(scales))),
+        *(
+            valued(place, scales[place], "scientific(3)", "measured")
+            for place in (min(scales, key=scales.__getitem__), max(scales, key=scales.__getitem__))
+        ),
         *(shown(render(each, "integer"), "measured") for each in counts),
+        valued(f"{at}/max_abs_accumulator", largest, "integer", "measured"),
     )
 
 
-def timing(name: Cell, times: Timing) -> tuple[Cell, ...]:
+def timing(name: Cell, times: Timing, at: str) -> tuple[Cell, ...]:
+    """A row of times, recorded in seconds at the pointer `at`."""
     return (
         name,
         shown(str(len(times.samples))),
         *(
-            shown(render(seconds, "seconds(2)"), "measured")
-            for seconds in (times.minimum, times.median, times.maximum)
+            valued(f"{at}/{part}", seconds, "seconds(2)", "measured")
+            for part, seconds in (
+                ("minimum", times.minimum),
+                ("median", times.median),
+                ("maximum", times.maximum),
+            )
         ),
         Cell(text=times.trend.steadiness.value, kind="measured", note=times.trend.told),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from report.exhibit import Cell, Column, Kind, Table, code, literal
+from report.exhibit import Cell, Column, Kind, Table, code, literal, valued
 from report.notation import NBSP, render
 from report.numbers.representations import (
     CASE_NAMES,
@@ -12,8 +12,8 @@ from report.numbers.representations import (
     Ratio,
     RepresentationsRun,
     Result,
-    StoredBytes,
 )
+from report.numbers.worked_representations import bytes_pointer, error_pointer
 
 NO_PROGRAM = "codes alone"
 """Under a number that no program gave."""
@@ -45,7 +45,7 @@ def errors(run: RepresentationsRun, name: str, *, linked: bool = False) -> Table
         (
             _name(run, policy, f"error-{policy.name}" if linked else ""),
             *(error_cell(run, run.result(case, policy.name)) for case in run.cases),
-            _size(run.stored(policy.name)),
+            _size(run, policy.name),
         )
         for policy in run.policies.values()
     ]
@@ -73,7 +73,7 @@ def error_cell(run: RepresentationsRun, result: Result) -> Cell:
     note = NO_PROGRAM if result.status == "reference" else ""
     if error.value is None:
         return Cell(text="no number", note=literal(error.reason), href=href)
-    return Cell(text=_error(error.value), kind=kind, note=note, href=href)
+    return valued(error_pointer(run, result), error.value, "error", kind, note=note, href=href)
 
 
 def _short(reason: str) -> str:
@@ -86,20 +86,14 @@ def stored(run: RepresentationsRun, name: str, *, linked: bool = False) -> Table
     rows = []
     for policy in run.policies.values():
         found = run.stored(policy.name)
-        sizes = (
-            (found.x_codes, found.w_codes, found.scales, found.other, found.total)
-            if found
-            else (None,) * 5
-        )
-        rows.append(
-            (
-                _name(run, policy, f"bytes-{policy.name}" if linked else ""),
-                *(
-                    _plain("nowhere followed") if size is None else _count(size, "computed")
-                    for size in sizes
-                ),
-            )
-        )
+        name_cell = _name(run, policy, f"bytes-{policy.name}" if linked else "")
+        parts = ("x_codes", "w_codes", "scales", "other", "total")
+        if found is None:
+            rows.append((name_cell, *(_plain("nowhere followed") for _ in parts)))
+            continue
+        at = {part: bytes_pointer(run, policy.name, part) for part in parts}
+        cells = (valued(at[part], getattr(found, part), "integer", "computed") for part in parts)
+        rows.append((name_cell, *cells))
     return _table(
         name,
         "Bytes of the operands as stored",
@@ -193,15 +187,15 @@ def anatomy(run: RepresentationsRun, case: str) -> Table:
         if result.found is None:
             rows.append((_name(run, policy), *_refused(result, 5)))
             continue
-        parts = result.found.anatomy
+        parts, at = result.found.anatomy, f"{run.name}#/results/{result.id}"
         rows.append(
             (
                 _name(run, policy),
-                _ratio(parts.total, "measured"),
-                _ratio(parts.representation, "computed"),
-                _ratio(parts.accumulation, "measured"),
-                _ratio(parts.rescale, "measured"),
-                _ratio(result.found.largest, "measured", "scientific(2)"),
+                _ratio(f"{at}/anatomy/total", parts.total, "measured"),
+                _ratio(f"{at}/anatomy/representation", parts.representation, "computed"),
+                _ratio(f"{at}/anatomy/accumulation", parts.accumulation, "measured"),
+                _ratio(f"{at}/anatomy/rescale", parts.rescale, "measured"),
+                _ratio(f"{at}/max_abs_error", result.found.largest, "measured", "scientific(2)"),
             )
         )
     return _table(
@@ -228,15 +222,17 @@ def bounds(run: RepresentationsRun, case: str) -> Table:
             continue
         kind: Kind = "measured" if result.status == "measured" else "computed"
         middle = held.percentiles.get(50)
+        bound = "bound" if result.status == "measured" else "codes_bound"
+        at = f"{run.name}#/results/{result.id}/{bound}"
         rows.append(
             (
                 _name(run, policy),
                 Cell(text=bound_words(result), note=unbounded_words(result)),
-                _ratio(held.worst, kind, "fixed(3)"),
+                _ratio(f"{at}/worst_ratio", held.worst, kind, "fixed(3)"),
                 _plain("not recorded")
                 if middle is None
-                else Cell(text=render(middle, "fixed(3)"), kind=kind),
-                _ratio(held.width, "computed"),
+                else valued(f"{at}/percentiles/p50", middle, "fixed(3)", kind),
+                _ratio(f"{at}/relative_l2", held.width, "computed"),
             )
         )
     return _table(
@@ -284,7 +280,12 @@ def counters(run: RepresentationsRun, case: str) -> Table:
                 ),
                 _plain("no program ran")
                 if result.status != "measured"
-                else _count(result.found.output_flushed, "measured"),
+                else valued(
+                    f"{run.name}#/results/{result.id}/counters/output/flushed",
+                    result.found.output_flushed,
+                    "integer",
+                    "measured",
+                ),
             )
         )
     return _table(
@@ -313,14 +314,19 @@ def ranges(run: RepresentationsRun) -> Table:
         found = result.found.integers if result.found else None
         if found is None:
             continue
+        at = f"{run.name}#/results/{result.id}/integer_range"
         exact = "exactly" if found.float32_exact else "rounded: a sum passes 2²⁴"
         rows.append(
             (
                 _name(run, run.policies[result.policy]),
                 _plain(CASE_NAMES[result.case]),
-                _count(found.max_abs_accumulator, "computed"),
-                Cell(text=render(found.headroom_bits, "fixed(2)"), kind="computed"),
-                _count(found.longest_contraction, "computed"),
+                valued(
+                    f"{at}/max_abs_accumulator", found.max_abs_accumulator, "integer", "computed"
+                ),
+                valued(f"{at}/headroom_bits", found.headroom_bits, "fixed(2)", "computed"),
+                valued(
+                    f"{at}/longest_contraction", found.longest_contraction, "integer", "computed"
+                ),
                 _plain(exact),
             )
         )
@@ -345,22 +351,17 @@ def _plain(text: str) -> Cell:
     return Cell(text=literal(text))
 
 
-def _count(count: int, kind: Kind) -> Cell:
-    return Cell(text=f"{count:,}", kind=kind)
+def _size(run: RepresentationsRun, policy: str) -> Cell:
+    found = run.stored(policy)
+    if found is None:
+        return _plain("nowhere followed")
+    return valued(bytes_pointer(run, policy), found.total, "integer", "computed")
 
 
-def _size(found: StoredBytes | None) -> Cell:
-    return _plain("nowhere followed") if found is None else _count(found.total, "computed")
-
-
-def _ratio(ratio: Ratio, kind: Kind, spelling: str = "error") -> Cell:
+def _ratio(pointer: str, ratio: Ratio, kind: Kind, spelling: str = "error") -> Cell:
     if ratio.value is None:
         return Cell(text="none", note=literal(ratio.reason))
-    return Cell(text=render(ratio.value, spelling) if ratio.value else "0", kind=kind)
-
-
-def _error(value: float) -> str:
-    return render(value, "error")
+    return valued(pointer, ratio.value, spelling if ratio.value else "integer", kind)
 
 
 def _refused(result: Result, columns: int) -> tuple[Cell, ...]:

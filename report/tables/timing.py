@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from report.exhibit import Cell, Column, Table, literal
+from report.exhibit import Cell, Column, Kind, Table, literal, valued
 from report.notation import render
 from report.numbers.distinction import Interval
 from report.numbers.precision import POLICIES, Policy
@@ -40,34 +40,36 @@ def _program(run: TimingRun, policy: Policy, values: Mapping[str, Value]) -> tup
     resolution = run.resolution_s(policy)
     unit = "OP/s" if policy == "int8" else "FLOP/s"
     refused = UNSEEN if floors is None else UNDER_FLOORS
+    path = f"study#/timing/{run.name}/programs/{policy}"
     return (
         Cell(
             text=policy.upper(),
             href=f"records/{run.name}.html#text-{policy}",
             note=f"HLO `{program.hlo.sha256[:8]}`",
         ),
-        Cell(
-            text=claim(run.median_s(name), resolution),
-            kind="measured",
+        valued(
+            f"{path}/claim",
+            claim(run.median_s(name), resolution),
+            "text",
+            "measured",
             note=f"to {claim(resolution, resolution)}",
         ),
-        Cell(
-            text=_seconds(run.median_s(name)),
-            kind="measured",
-            note=_span_s(run.interval_s(name)),
-        ),
+        _time(f"{path}/median_s", run.median_s(name), note=_span_s(run.interval_s(name))),
         _cell(run.steadiness(policy).value),
         Cell(text=f"± {render(run.band(policy).high - 1, 'percent(1)')}", kind="measured"),
-        Cell(text="none" if floors is None else render(floors, "fixed(1)"), kind="measured"),
+        Cell(text="none", kind="measured")
+        if floors is None
+        else valued(f"{path}/floors", floors, "fixed(1)", "measured"),
         _least(run, policy, values),
         Cell(text="not claimed", note=refused)
         if throughput is None
-        else Cell(text=render(throughput, f"quantity(G{unit}, 1)"), kind="measured"),
-        Cell(
-            text=render(
-                program.relative_l2_error, "error", reason=program.relative_l2_error_reason
-            ),
-            kind="measured",
+        else valued(f"{path}/throughput_per_s", throughput, f"quantity(G{unit}, 1)", "measured"),
+        valued(
+            f"{run.name}#/programs/{policy}/relative_l2_error",
+            program.relative_l2_error,
+            "error",
+            "measured",
+            program.relative_l2_error_reason,
             note=literal(program.relative_l2_error_reason),
         ),
     )
@@ -79,7 +81,7 @@ def _least(run: TimingRun, policy: Policy, values: Mapping[str, Value]) -> Cell:
     least, believed = values[f"{path}/least_s"], values[f"{path}/believed"]
     if not isinstance(least.number, float):
         return Cell(text="not known", note=literal(least.reason))
-    return Cell(text=_seconds(least.number), kind="computed", note=str(believed.number))
+    return _time(f"{path}/least_s", least.number, "computed", note=str(believed.number))
 
 
 def verdicts(run: TimingRun) -> Table:
@@ -87,9 +89,12 @@ def verdicts(run: TimingRun) -> Table:
     rows = [
         (
             _cell(f"{one.upper()} against {two.upper()}"),
-            Cell(
-                text="not recorded" if found.ratio is None else render(found.ratio, "fixed(3)"),
-                kind="measured",
+            valued(
+                f"study#/timing/{run.name}/ratio/{one}-vs-{two}",
+                found.ratio,
+                "fixed(3)",
+                "measured",
+                UNSEEN,
                 note=UNSEEN if found.ratio is None else "",
             ),
             Cell(text=_span(found.interval) if found.interval else "none", kind="measured"),
@@ -109,17 +114,21 @@ def verdicts(run: TimingRun) -> Table:
 
 def floor(run: TimingRun) -> Table:
     """What a sample costs with next to nothing to compute, and the step of the clock."""
-    names = {EMPTY: "Empty program: the dispatch floor", CLOCK: "No call: the clock read twice"}
+    names = (
+        (EMPTY, "floor", "Empty program: the dispatch floor"),
+        (CLOCK, "clock", "No call: the clock read twice"),
+    )
+    base = f"study#/timing/{run.name}"
     rows = [
         (
             _cell(text),
-            Cell(text=_seconds(run.median_s(name)), kind="measured"),
+            _time(f"{base}/{part}/median_s", run.median_s(name)),
             Cell(text=_span_s(run.interval_s(name)), kind="measured"),
-            Cell(text=render(run.interval_s(name).spread, "percent(1)"), kind="measured"),
+            valued(f"{base}/{part}/spread", run.interval_s(name).spread, "percent(1)", "measured"),
         )
-        for name, text in names.items()
+        for name, part, text in names
     ]
-    step = Cell(text=render(run.tick_s, "seconds(0)"), kind="measured")
+    step = valued(f"{base}/timer_step_s", run.tick_s, "seconds(0)", "measured")
     rows.append((_cell("Smallest step between two readings"), step, _cell("–"), _cell("–")))
     return _table(
         f"{run.name}-floor",
@@ -151,13 +160,17 @@ def processes(run: TimingRun) -> Table:
         )
         for process in run.processes
     ]
-    spreads = [render(run.interval_s(f"{p}-first").spread, "percent(1)") for p in POLICIES]
+    base = f"study#/timing/{run.name}/programs"
+    spreads = {policy: run.interval_s(f"{policy}-first").spread for policy in POLICIES}
     rows.append(
         (
             _cell("Spread"),
             _cell("–"),
             _cell("–"),
-            *(Cell(text=spread, kind="measured") for spread in spreads),
+            *(
+                valued(f"{base}/{policy}/spread", spread, "percent(1)", "measured")
+                for policy, spread in spreads.items()
+            ),
         )
     )
     return _table(
@@ -214,8 +227,16 @@ def series(run: TimingRun) -> Table:
     )
 
 
+def _time(pointer: str, seconds: float, kind: Kind = "measured", *, note: str = "") -> Cell:
+    return valued(pointer, seconds, _digits(seconds), kind, note=note)
+
+
 def _seconds(seconds: float) -> str:
-    return render(seconds, "seconds(2)" if seconds >= 1e-6 else "seconds(0)")
+    return render(seconds, _digits(seconds))
+
+
+def _digits(seconds: float) -> str:
+    return "seconds(2)" if seconds >= 1e-6 else "seconds(0)"
 
 
 def _span_s(interval: Interval) -> str:
