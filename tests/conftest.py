@@ -44,8 +44,12 @@ Command = Callable[..., Done]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what opens pages, so that `-m "not browser"` runs where there is no Chromium."""
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        if opens_a_browser(item):
             item.add_marker("browser")
+
+
+def opens_a_browser(item: pytest.Item) -> bool:
+    return not {"browser", "firefox"}.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def copy_project(to: Path) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from tests.conftest import PROJECT, tree
+from tests.conftest import PROJECT, opens_a_browser, tree
 
 COMMON = {"root", "user", "runner", "ubuntu", "debian", "localhost", "builder", "admin", "home"}
 REGISTRIES = ["pypi" + ".org", "python" + "hosted.org", "registry.npm" + "js", "proxy.go" + "lang"]
@@ -76,5 +76,6 @@ def test_the_picture_of_the_readme_is_there_and_small():
 
 def test_what_opens_a_browser_is_marked_so(request: pytest.FixtureRequest):
     for item in request.session.items:
-        needed = "browser" in getattr(item, "fixturenames", ())
-        assert needed == (item.get_closest_marker("browser") is not None), item.nodeid
+        assert opens_a_browser(item) == (item.get_closest_marker("browser") is not None), (
+            item.nodeid
+        )

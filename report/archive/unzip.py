@@ -28,6 +28,8 @@ GARBLED = b"An entry that does not unpack to what the directory says.\n"
 """What is read of such an entry: no list has it, so the file counts as changed."""
 
 STORED, DEFLATED = 0, 8
+_PLAIN = 0x80E
+"""Flags that change nothing of a file: how well it was packed, sizes behind it, UTF-8 names."""
 _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
@@ -114,7 +116,7 @@ def _directory(stream: BinaryIO) -> tuple[list[Entry], int]:
     directory, entries, at = _part(stream, start, end), [], 0
     for _ in range(count):
         entry, at = _entry(directory, at)
-        if entry.flags & 1 or entry.method not in (STORED, DEFLATED):
+        if entry.flags & ~_PLAIN or entry.method not in (STORED, DEFLATED):
             what = printable(entry.path)
             raise Unchecked(f"{what} is packed in a way that a release never is.")
         entries.append(entry)

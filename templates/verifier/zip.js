@@ -1,6 +1,8 @@
 /* Zip files, read by their central directory: stored and deflated entries, nothing fancy.
    Entries must follow one another without gaps, so that every program unpacks the same. */
 
+// Flags that change nothing of a file: how well it was packed, sizes behind it, UTF-8 names.
+const PLAIN = 0x80e;
 const STORED = 0;
 const DEFLATED = 8;
 
@@ -31,7 +33,7 @@ async function readZip(file) {
   for (let number = 0; number < count; number += 1) {
     const entry = directoryEntry(directory, at);
     if (!entry) unreadable();
-    if (entry.flags & 1 || ![STORED, DEFLATED].includes(entry.method)) {
+    if (entry.flags & ~PLAIN || ![STORED, DEFLATED].includes(entry.method)) {
       throw new Unchecked(`${printable(entry.path)} is packed in a way that a release never is.`);
     }
     entries.push(entry);

@@ -14,7 +14,6 @@ from tests.conftest import PROJECT, tree
 from tests.pages.firefox import FIREFOX, Firefox, running
 
 pytestmark = [
-    pytest.mark.browser,
     pytest.mark.skipif(not FIREFOX, reason="no Firefox on this system"),
     pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen"),
 ]

@@ -147,7 +147,8 @@ def beside(house: Path, **baseline: str) -> Path:
     report = house / "content/reports/precision-cpu.yaml"
     lines = "".join(f"  {key}: {value}\n" for key, value in baseline.items())
     text = report.read_text(encoding="utf-8")
-    report.write_text(f"{text}\nbaseline:\n{lines}", encoding="utf-8")
+    changed = re.sub(r"(?m)^baseline:\n(?:  .*\n)+", f"baseline:\n{lines}", text)
+    report.write_text(changed, encoding="utf-8")
     return report
 
 

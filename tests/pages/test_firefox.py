@@ -10,7 +10,6 @@ from .firefox import FIREFOX, Firefox, running
 
 LESSON = "lessons/choose-measure-profile.html"
 pytestmark = [
-    pytest.mark.browser,
     pytest.mark.skipif(not FIREFOX, reason="no Firefox on this system"),
 ]
 

@@ -234,14 +234,14 @@ def test_a_figure_without_its_record_is_refused_or_left_out():
 
 
 def test_a_zero_and_an_undefined_error_are_named_under_the_log_axis():
-    run = edited(
-        "precision-cpu",
-        {
-            "/results/balanced-fp32/relative_l2_error": 0.0,
-            "/results/outlier-int8/relative_l2_error": None,
-            "/results/outlier-int8/relative_l2_error_reason": "zero reference",
-        },
-    )
+    exact = {"relative_l2_error": 0.0, "max_abs_error": 0.0, "sqnr_db": None}
+    undefined = {"relative_l2_error": None, "sqnr_db": None}
+    changes = {f"/results/balanced-fp32/{key}": value for key, value in exact.items()}
+    changes |= {f"/results/outlier-int8/{key}": value for key, value in undefined.items()}
+    changes["/results/balanced-fp32/sqnr_db_reason"] = "no error"
+    changes["/results/outlier-int8/relative_l2_error_reason"] = "zero reference"
+    changes["/results/outlier-int8/sqnr_db_reason"] = "zero reference"
+    run = edited("precision-cpu", changes)
 
     figure = gallery.draw_one(
         "error-by-policy", work_out({"precision-cpu": run}, content()), content()

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from report.archive import unzip
+from report.archive.verify import Unchecked
+
 
 def hostile(place: Path, entries: list[tuple[str, bytes]], method: int = 0) -> Path:
     with zipfile.ZipFile(place, "w", method) as archive, warnings.catch_warnings():
@@ -129,3 +132,15 @@ def test_no_flipped_byte_of_a_zip_makes_another_release_of_it(reader, sealed, tm
         if verdict["exit"] == 0:
             with zipfile.ZipFile(tmp_path / "bad.zip") as archive:
                 assert {n: archive.read(n) for n in archive.namelist()} == dict(in_release(sealed))
+
+
+def test_a_zip_with_flags_that_no_release_has_is_not_read(reader, sealed, tmp_path):
+    whole = hostile(tmp_path / "whole.zip", in_release(sealed), zipfile.ZIP_DEFLATED).read_bytes()
+    entry = whole.index(b"PK\x01\x02")
+    data = bytearray(whole)
+    data[entry + 8] |= 0x20  # compressed patched data
+    (tmp_path / "bad.zip").write_bytes(data)
+
+    assert reader.verdict(tmp_path / "bad.zip")["exit"] == 12
+    with pytest.raises(Unchecked, match="a way that a release never is"):
+        list(unzip.find(str(tmp_path / "bad.zip")))
