@@ -229,9 +229,13 @@ def release(options: Namespace, voice: Voice) -> int:
 
 
 def sign(options: Namespace, voice: Voice) -> int:
-    """Sign a release as its author or its reviewer, with your own ssh-keygen."""
-    from report.archive import seal
+    """Sign a release with your own ssh-keygen, or with openssl for OpenSSF Model Signing."""
+    from report.archive import oms, seal
 
+    if options.oms:
+        exported = oms.export(options.release, options.oms)
+        voice.result(exported.told, outcome="exported", key=exported.fingerprint)
+        return 0
     signed = seal.sign(options.release, options.key, options.principal, options.role)
     voice.result(signed.told, outcome="signed", role=options.role, key=signed.fingerprint)
     return 0

@@ -148,6 +148,10 @@ def read_arguments(
     options, rest = parser.parse_known_args(given)
     if rest and options.command != "run":
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if options.command == "sign":
+        ways = [bool(option) for option in (options.key, options.principal, options.oms)]
+        if ways not in ([True, True, False], [False, False, True]):
+            parser.error("sign takes --key with --principal, or --oms alone")
     options.lab_options = rest
     options.records = _records_of(options)
     if options.command not in ("record", "new") and not options.content.is_dir():
@@ -243,8 +247,10 @@ def _add_release_options(command: str, add: Callable[..., object]) -> None:
             add("--json", action="store_true", help="say the result as JSON")
         case "sign":
             add("release", type=_place, metavar="RELEASE", help="the folder of a release")
-            add("--key", type=_place, required=True, metavar="FILE", help=key)
-            add("--principal", required=True, metavar="NAME", help="you, in a signers file")
+            add("--key", type=_place, metavar="FILE", help=key)
+            add("--principal", metavar="NAME", help="you, in a signers file")
+            pem = "or: a P-256 key, to sign for OpenSSF Model Signing; openssl alone reads it"
+            add("--oms", type=_place, metavar="KEY.pem", help=pem)
             add("--role", choices=("author", "reviewer"), default="author", help="as whom")
             add("--json", action="store_true", help="say the result as JSON")
         case "verify":

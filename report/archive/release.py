@@ -370,6 +370,23 @@ Declared date {date}. This folder holds a report and all it stands on. How to ch
    release.json names: python build.py rebuild RELEASE. This runs the code in source/, so do it
    only for a signer whom you trust.
 
+5. For tools that read OpenSSF Model Signing, a release may have signatures/oms.sigstore.json. Get
+   the signer's P-256 key, here KEY.pub, from a second source too. With their own program:
+
+     model_signing verify key . --signature signatures/oms.sigstore.json \\
+       --public_key KEY.pub --no-ignore-git-paths
+
+   or, to show that it signs the same list, with OpenSSL:
+
+     of() {{ sed -n 's/^ *"'$1'": "\\(.*\\)".*/\\1/p' signatures/oms.sigstore.json | base64 -d; }}
+     of payload > /tmp/payload
+     of sig > /tmp/sig
+     {{ printf 'DSSEv1 28 application/vnd.in-toto+json %d ' "$(wc -c < /tmp/payload)"
+       cat /tmp/payload; }} | openssl dgst -sha256 -verify KEY.pub -signature /tmp/sig
+     echo | cat /tmp/payload - | tr '{{' '\\n' |
+       sed -n 's/^"digest":"\\(.*\\)","algorithm":"sha256","name":"\\(.*\\)"}}.*/\\1  \\2/p' |
+       diff - MANIFEST.sha256
+
 Kept in git, the folder needs a line in .gitattributes: * -text
 
 What a signature shows: who vouches for these bytes. What it does not show: that the measurements

@@ -69,6 +69,7 @@ def describe(about: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, 
     descriptor = {
         "@id": NAME,
         "@type": "CreativeWork",
+        "name": "The same facts for catalogues",
         "conformsTo": {"@id": _SPEC},
         "about": {"@id": "./"},
     }

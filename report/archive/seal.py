@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from report.archive.release import SIGNATURES, about, opened, write_zip
-from report.archive.verify import NAMESPACE, ROLES, Unchecked, check_signature, fingerprint
+from report.archive.verify import (
+    NAMESPACE,
+    ROLES,
+    Release,
+    Unchecked,
+    check_signature,
+    fingerprint,
+)
 from report.errors import BackendMissing, SealBroken, UsageFault
 
 
@@ -29,13 +36,7 @@ def sign(folder: Path, key: Path, principal: str, role: str) -> Signed:
     """Sign the release in `folder` as `role`."""
     if any(sign.isspace() or sign in '",#' for sign in principal) or not principal.isprintable():
         raise UsageFault(f"{principal!r} cannot stand in a signers file.", hint="Leave out spaces.")
-    release = opened(folder)
-    told = about(release)
-    if told["status"] != "FINAL":
-        raise SealBroken(
-            f"{folder} is a DRAFT, and a draft is not signed.",
-            hint=f"Record these, then release it again: {', '.join(told.get('missing', []))}",
-        )
+    release = signable(folder)
     namespace = NAMESPACE.format(role)
     signature = ssh_sign(release.manifest, key, namespace)
     try:
@@ -45,13 +46,29 @@ def sign(folder: Path, key: Path, principal: str, role: str) -> Signed:
             f"The signature by {key} cannot be checked by verify.py: {error}",
             hint="Sign with an Ed25519 key: ssh-keygen -t ed25519",
         ) from None
-    place = folder / SIGNATURES / f"{role}.sig"
+    put(folder / SIGNATURES / f"{role}.sig", signature)
+    write_zip(folder)
+    return Signed(fingerprint=fingerprint(public), told=_told(folder, principal, role, public))
+
+
+def signable(folder: Path) -> Release:
+    """The release in `folder`; a draft, and one that is not as its list says, is refused."""
+    release = opened(folder)
+    told = about(release)
+    if told["status"] != "FINAL":
+        raise SealBroken(
+            f"{folder} is a DRAFT, and a draft is not signed.",
+            hint=f"Record these, then release it again: {', '.join(told.get('missing', []))}",
+        )
+    return release
+
+
+def put(place: Path, signature: bytes) -> None:
+    """Write one file of signatures/, whole or not at all."""
     place.parent.mkdir(exist_ok=True)
     part = place.with_name(f".{place.name}.part")
     part.write_bytes(signature)
     part.replace(place)
-    write_zip(folder)
-    return Signed(fingerprint=fingerprint(public), told=_told(folder, principal, role, public))
 
 
 def ssh_sign(message: bytes, key: Path, namespace: str) -> bytes:
