@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from lab.kit import backend, quantizers
 from lab.kit.accuracy import compare
 from lab.kit.faults import CheckFailed, LabFault
-from lab.precision_profile import POLICIES, Inputs, compile_product, dot, prepare
+from lab.kit.precision_product import POLICIES, Inputs, compile_product, dot, prepare
 
 if TYPE_CHECKING:
     import jax

@@ -1,6 +1,6 @@
-"""Runs each program of a precision request many times on one core, and tells its outputs apart.
+"""Runs each program of the precision lab many times on one CPU core, and tells outputs apart.
 
-`lab.replay` starts this as a process of its own: the request comes on standard input and the
+`lab.replay` starts this as a process of its own: the problem comes on standard input and the
 answer goes to standard output, both as JSON. The pin comes before JAX starts its threads.
 """
 
@@ -8,15 +8,22 @@ import json
 import sys
 
 from lab.kit import backend, repeats
-from lab.precision_profile import CASES, POLICIES, Request, compile_product, make_inputs, prepare
+from lab.kit.precision_product import (
+    CASES,
+    POLICIES,
+    Problem,
+    compile_product,
+    make_inputs,
+    prepare,
+)
 
 
 def main() -> int:
     """Answer {"core": …, "programs": {id: what `REPEATS` runs gave}}."""
-    request = Request(**json.load(sys.stdin))
+    problem = Problem(**json.load(sys.stdin))
     core = repeats.pin()
-    device = backend.start(request.platform)
-    inputs = make_inputs(request)
+    device = backend.start("cpu")
+    inputs = make_inputs(problem)
     programs = {}
     for case in CASES:
         for policy in POLICIES:

@@ -8,37 +8,45 @@ distributed run each process does so, in a folder of its own, and process 0 gath
 import argparse
 import hashlib
 import re
-import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.kit import backend, cluster, environment, quantizers, trace
+from lab.kit import backend, cluster, command, environment, quantizers, trace
 from lab.kit.accuracy import compare, reference_product
-from lab.kit.faults import CompileRefused, LabFault
+from lab.kit.command import add_place, add_shape, parser_of, refuse_large, whole_number
+from lab.kit.compiler_memory import no_figure
+from lab.kit.faults import LabFault
+from lab.kit.precision_product import (
+    CASES,
+    KEPT_OUTPUT_BYTES,
+    MAX_DIMENSION,
+    MAX_PRODUCT,
+    POLICIES,
+    PRECISION,
+    Inputs,
+    Problem,
+    Program,
+    compile_product,
+    make_inputs,
+    prepare,
+    requested_types,
+)
 from lab.kit.redaction import Redactor
 from lab.kit.run_folder import MANIFEST, RunFolder
+from lab.kit.scope import scope_of
 from lab.kit.timing import WARM_UP_CALLS, sample
 
 if TYPE_CHECKING:
     import jax
 
 LAB = "precision_profile"
-SEED = 17
-OUTLIER_FEATURE, OUTLIER_FACTOR = 0, 30.0
-CASES = ("balanced", "outlier")
-POLICIES = ("fp32", "bf16", "int8")
-PRECISION = "HIGHEST"
-
-MAX_DIMENSION, MAX_PRODUCT, MAX_STEPS = 2048, 16_777_216, 200
-KEPT_OUTPUT_BYTES = 2**20
-"""Outputs up to this size are kept, so that a reader can work out the errors again."""
+MAX_STEPS = 200
 
 EXAMPLE = """\
 examples:
@@ -53,69 +61,12 @@ examples:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What a run is asked to do. X is batch x features, W is features x outputs."""
+class Request(Problem):
+    """What a run is asked to do."""
 
     platform: str
-    batch: int
-    features: int
-    outputs: int
     steps: int
     trace: bool
-    seed: int = SEED
-    outlier_feature: int = OUTLIER_FEATURE
-    outlier_factor: float = OUTLIER_FACTOR
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
-    """The FP32 operands of one case."""
-
-    x: NDArray[np.float32]
-    w: NDArray[np.float32]
-
-    @property
-    def sha256(self) -> str:
-        """Over the bytes of X, then those of W."""
-        return hashlib.sha256(self.x.tobytes() + self.w.tobytes()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operands:
-    """What a policy stores of X and W: values, and for INT8 their scales."""
-
-    values: tuple[NDArray[Any], NDArray[Any]]
-    scales: tuple[NDArray[np.float32], ...] = ()
-    quantization: Mapping[str, object] | None = None
-
-    @property
-    def stored_bytes(self) -> dict[str, int]:
-        x_values, w_values = (array.nbytes for array in self.values)
-        x_scales, w_scales = (array.nbytes for array in self.scales) if self.scales else (0, 0)
-        values, scales = x_values + w_values, x_scales + w_scales
-        return {
-            "x_values": x_values,
-            "w_values": w_values,
-            "x_scales": x_scales,
-            "w_scales": w_scales,
-            "values": values,
-            "scales": scales,
-            "total": values + scales,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
-    """One compiled product with its operands already on the device."""
-
-    run: Callable[[], "jax.Array"]
-    stablehlo: str
-    hlo: str
-    memory_bytes: Mapping[str, int | None]
-
-    def finish(self) -> None:
-        """Run once and wait for the result."""
-        self.run().block_until_ready()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -198,7 +149,7 @@ def profile(
             {
                 "schema": "assay/precision/1",
                 "lab": LAB,
-                "scope": scope(device),
+                "scope": scope_of(device),
                 "request": asdict(request),
                 "inputs": {case: describe_inputs(each) for case, each in inputs.items()},
                 "reference": {
@@ -247,120 +198,6 @@ def gather(
     }
     everyone = zip((own, *member.hear("sealed")), found, strict=True)
     return together | {"gathered": [facts | {"outputs": outputs} for facts, outputs in everyone]}
-
-
-def make_inputs(request: Request) -> dict[str, Inputs]:
-    """Both cases: X from a normal distribution, then W from the same generator over √features."""
-    generator = np.random.default_rng(request.seed)
-    x = generator.normal(size=(request.batch, request.features)).astype(np.float32)
-    w = generator.normal(size=(request.features, request.outputs)) / np.sqrt(request.features)
-    with_outlier = x.copy()
-    with_outlier[:, request.outlier_feature] *= np.float32(request.outlier_factor)
-    w = w.astype(np.float32)
-    return {"balanced": Inputs(x=x, w=w), "outlier": Inputs(x=with_outlier, w=w)}
-
-
-def prepare(inputs: Inputs, policy: str) -> Operands:
-    """Narrow the operands on the host, outside everything that is timed."""
-    quantizers.require_finite(inputs.x, "X")
-    quantizers.require_finite(inputs.w, "W")
-    if policy == "fp32":
-        return Operands(values=(inputs.x, inputs.w))
-    if policy == "bf16":
-        rounded = quantizers.round_to_bfloat16
-        return Operands(values=(rounded(inputs.x, "X"), rounded(inputs.w, "W")))
-    x = quantizers.quantize_int8(inputs.x, axis=1)
-    w = quantizers.quantize_int8(inputs.w, axis=0)
-    return Operands(
-        values=(x.codes, w.codes),
-        scales=(x.scales, w.scales),
-        quantization={
-            "x_scales": x.scales.ravel().tolist(),
-            "w_scales": w.scales.ravel().tolist(),
-            "zero_rows": {"x": x.zero_rows, "w": w.zero_rows},
-            "underflow_rows": {"x": x.underflow_rows, "w": w.underflow_rows},
-            "clipped": {"x": x.clipped, "w": w.clipped},
-            "max_abs_accumulator": quantizers.largest_accumulator(x.codes, w.codes),
-        },
-    )
-
-
-def requested_types(policy: str) -> dict[str, str]:
-    """What the program asks for. What the compiler made of it stands in its HLO."""
-    operand = {"fp32": "float32", "bf16": "bfloat16", "int8": "int8"}[policy]
-    accumulator = "int32" if policy == "int8" else "float32"
-    return {
-        "operand": operand,
-        "accumulator": accumulator,
-        "output": "float32",
-        "precision": PRECISION,
-    }
-
-
-def compile_product(name: str, operands: Operands, device: "jax.Device") -> Program:
-    """Compile ahead of time with the operands as arguments, so nothing can be folded away."""
-    import jax
-
-    arguments = [jax.device_put(array, device) for array in (*operands.values, *operands.scales)]
-    product = int8_product if operands.scales else float_product
-    try:
-        lowered = jax.jit(product).lower(*arguments)
-        compiled = lowered.compile()
-    except Exception as problem:  # each backend raises its own kind
-        raise CompileRefused(f"{name}: {problem}") from problem
-    return Program(
-        run=lambda: compiled(*arguments),
-        stablehlo=lowered.as_text(),
-        hlo=compiled.as_text() or "",
-        memory_bytes=compiler_memory(compiled),
-    )
-
-
-def float_product(x: "jax.Array", w: "jax.Array") -> "jax.Array":
-    """X·W with FP32 accumulation and output."""
-    return dot(x, w, "float32")
-
-
-def int8_product(
-    x: "jax.Array", w: "jax.Array", x_scales: "jax.Array", w_scales: "jax.Array"
-) -> "jax.Array":
-    """X·W accumulated in INT32, then rescaled in FP32 by row and by column."""
-    return dot(x, w, "int32").astype("float32") * x_scales * w_scales
-
-
-def dot(x: "jax.Array", w: "jax.Array", accumulator: str) -> "jax.Array":
-    """Contract the last axis of X with the first of W."""
-    from jax import lax
-
-    return lax.dot_general(
-        x,
-        w,
-        dimension_numbers=(((1,), (0,)), ((), ())),
-        precision=lax.Precision[PRECISION],
-        preferred_element_type=accumulator,
-    )
-
-
-def compiler_memory(compiled: Any) -> dict[str, int | None]:
-    """The compiler's own figures, in bytes: estimates, not measurements. None where it has none."""
-    stats = compiled.memory_analysis()
-    return {
-        name: getattr(stats, attribute, None)
-        for name, attribute in (
-            ("argument", "argument_size_in_bytes"),
-            ("output", "output_size_in_bytes"),
-            ("temporary", "temp_size_in_bytes"),
-            ("alias", "alias_size_in_bytes"),
-            ("generated_code", "generated_code_size_in_bytes"),
-            ("peak", "peak_memory_in_bytes"),
-        )
-    }
-
-
-def no_figure(memory_bytes: dict[str, int | None]) -> str | None:
-    """Why some of the compiler's figures are null, or None when it gave them all."""
-    missing = [name for name, size in memory_bytes.items() if size is None]
-    return f"the compiler reports no figure for {', '.join(missing)}" if missing else None
 
 
 def timing_floor(device: "jax.Device", steps: int) -> dict[str, object]:
@@ -414,21 +251,6 @@ def describe_inputs(inputs: Inputs) -> dict[str, object]:
     }
 
 
-def scope(device: "jax.Device") -> dict[str, object]:
-    """How far the numbers reach."""
-    import jax
-
-    devices, processes = jax.device_count(), jax.process_count()
-    share = f"One device of {devices}" + (f" over {processes} processes" if processes > 1 else "")
-    if device.platform != "cpu":
-        statement = f"Measured on {device.device_kind}. {share}."
-    elif processes == 1:
-        statement = "CPU arithmetic reference. Not a TPU result."
-    else:
-        statement = f"CPU arithmetic reference. Not a TPU result. {share}."
-    return {"platform": device.platform, "statement": statement, "single_device": True}
-
-
 def print_results(results: Mapping[str, Any]) -> None:
     """A short table on standard output."""
     print(f"{'result':<14}{'relative L2 error':>20}{'stored bytes':>14}{'median':>12}")
@@ -444,37 +266,17 @@ def parse(arguments: Sequence[str] | None) -> tuple[Request, Path, cluster.Place
 
     The place is None unless the run is distributed.
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.precision_profile",
-        description="Measure one matrix product in FP32, BF16 and INT8 against FP64.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    parser = parser_of(
+        LAB, "Measure one matrix product in FP32, BF16 and INT8 against FP64.", EXAMPLE
     )
-    dimension, steps = whole_number(MAX_DIMENSION), whole_number(MAX_STEPS)
+    add_place(parser, "precision")
+    add_shape(parser, MAX_DIMENSION)
     parser.add_argument(
-        "--platform",
-        choices=backend.PLATFORMS,
-        default="cpu",
-        help="where to measure; if it is missing the run fails (default: cpu)",
-    )
-    parser.add_argument(
-        "--run-dir",
-        type=Path,
-        metavar="DIR",
-        help="new folder for the run (default: runs/precision-PLATFORM)",
-    )
-    parser.add_argument(
-        "--batch", type=dimension, default=64, metavar="M", help="rows of X (default: 64)"
-    )
-    parser.add_argument(
-        "--features", type=dimension, default=128, metavar="K", help="columns of X (default: 128)"
-    )
-    parser.add_argument(
-        "--outputs", type=dimension, default=64, metavar="N", help="columns of W (default: 64)"
-    )
-    parser.add_argument(
-        "--steps", type=steps, default=10, metavar="S", help="timed calls each (default: 10)"
+        "--steps",
+        type=whole_number(MAX_STEPS),
+        default=10,
+        metavar="S",
+        help="timed calls each (default: 10)",
     )
     parser.add_argument("--trace", action="store_true", help="also capture a profiler trace")
     add_cluster_options(parser)
@@ -484,11 +286,7 @@ def parse(arguments: Sequence[str] | None) -> tuple[Request, Path, cluster.Place
     if place:
         path /= f"process-{place.index}"
     request = Request(**options)
-    product = request.batch * request.features * request.outputs
-    if product > MAX_PRODUCT:
-        parser.error(
-            f"batch x features x outputs is {product:,}; this lab takes at most {MAX_PRODUCT:,}"
-        )
+    refuse_large(parser, request.batch, request.features, request.outputs, MAX_PRODUCT)
     return request, path, place
 
 
@@ -547,23 +345,5 @@ def address(text: str) -> str:
     return text
 
 
-def whole_number(maximum: int, *, low: int = 1) -> Callable[[str], int]:
-    """An argparse type: plain digits, from `low` to `maximum`."""
-
-    def read(text: str) -> int:
-        digits = text.isascii() and text.isdecimal() and len(text) <= 9
-        if not digits or not low <= int(text) <= maximum:
-            told = f"{text!r} is not a whole number from {low} to {maximum}"
-            raise argparse.ArgumentTypeError(told)
-        return int(text)
-
-    return read
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(main())
+    command.run(main)

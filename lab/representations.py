@@ -6,13 +6,10 @@ result lies from an FP64 product and by which part, and whether every output is 
 that was worked out beforehand. It measures no time.
 """
 
-import argparse
-import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +21,7 @@ from lab.kit import (
     bound,
     calibration,
     cases,
+    command,
     environment,
     integer_range,
     policy_file,
@@ -31,11 +29,13 @@ from lab.kit import (
 )
 from lab.kit.accuracy import reference_product
 from lab.kit.cases import Inputs
+from lab.kit.command import add_place, add_shape, parser_of, refuse_large
 from lab.kit.faults import CheckFailed, CompileRefused, LabFault
 from lab.kit.policy_file import CannotFollow, Policy
 from lab.kit.redaction import Redactor
 from lab.kit.representation import Operand, Represented, represent
 from lab.kit.run_folder import RunFolder
+from lab.kit.scope import scope_of
 
 if TYPE_CHECKING:
     import jax
@@ -136,7 +136,7 @@ def compare_all(
             {
                 "schema": "assay/representations/1",
                 "lab": LAB,
-                "scope": scope(device),
+                "scope": scope_of(device),
                 "request": options | {"seed": cases.SEED},
                 "inputs": described,
                 "reference": {
@@ -402,17 +402,6 @@ def describe_inputs(inputs: Mapping[str, Inputs], folder: RunFolder) -> dict[str
     return described
 
 
-def scope(device: "jax.Device") -> dict[str, object]:
-    """How far the numbers reach."""
-    import jax
-
-    if device.platform == "cpu":
-        statement = "CPU arithmetic reference. Not a TPU result."
-    else:
-        statement = f"Measured on {device.device_kind}. One device of {jax.device_count()}."
-    return {"platform": device.platform, "statement": statement, "single_device": True}
-
-
 def bound_of(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The certificate of what ran, or else of the codes' own arithmetic."""
     found: Mapping[str, Any] | None = result.get("bound") or result.get("codes_bound")
@@ -437,35 +426,11 @@ def print_results(results: Mapping[str, Any]) -> None:
 
 def parse(arguments: Sequence[str] | None) -> tuple[Request, Path]:
     """Read the command line; a request that cannot be run exits with code 2."""
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.representations",
-        description="Measure one matrix product under many precision policies against FP64.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    parser = parser_of(
+        LAB, "Measure one matrix product under many precision policies against FP64.", EXAMPLE
     )
-    dimension = whole_number(MAX_DIMENSION)
-    parser.add_argument(
-        "--platform",
-        choices=backend.PLATFORMS,
-        default="cpu",
-        help="where to measure; if it is missing the run fails (default: cpu)",
-    )
-    parser.add_argument(
-        "--run-dir",
-        type=Path,
-        metavar="DIR",
-        help="new folder for the run (default: runs/representations-PLATFORM)",
-    )
-    parser.add_argument(
-        "--batch", type=dimension, default=64, metavar="M", help="rows of X (default: 64)"
-    )
-    parser.add_argument(
-        "--features", type=dimension, default=128, metavar="K", help="columns of X (default: 128)"
-    )
-    parser.add_argument(
-        "--outputs", type=dimension, default=64, metavar="N", help="columns of W (default: 64)"
-    )
+    add_place(parser, "representations")
+    add_shape(parser, MAX_DIMENSION)
     parser.add_argument(
         "--policies",
         type=lambda text: tuple(part for part in text.split(",") if part),
@@ -475,11 +440,7 @@ def parse(arguments: Sequence[str] | None) -> tuple[Request, Path]:
     options = vars(parser.parse_args(arguments))
     path = options.pop("run_dir") or Path("runs", f"representations-{options['platform']}")
     request = Request(**options)
-    size = request.batch * request.features * request.outputs
-    if size > MAX_PRODUCT:
-        parser.error(
-            f"batch x features x outputs is {size:,}; this lab takes at most {MAX_PRODUCT:,}"
-        )
+    refuse_large(parser, request.batch, request.features, request.outputs, MAX_PRODUCT)
     if request.batch * request.outputs > MAX_OUTPUTS:
         parser.error(
             f"batch x outputs is {request.batch * request.outputs:,}; "
@@ -488,22 +449,5 @@ def parse(arguments: Sequence[str] | None) -> tuple[Request, Path]:
     return request, path
 
 
-def whole_number(maximum: int) -> Callable[[str], int]:
-    """An argparse type: plain digits, from 1 to `maximum`."""
-
-    def read(text: str) -> int:
-        digits = text.isascii() and text.isdecimal() and len(text) <= 9
-        if not digits or not 1 <= int(text) <= maximum:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {maximum}")
-        return int(text)
-
-    return read
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(main())
+    command.run(main)

@@ -20,18 +20,18 @@ from lab.kit.accuracy import compare, reference_product
 from lab.kit.faults import CheckFailed
 from lab.kit.fresh_process import serve
 from lab.kit.interleaved import Call, draw_orders, take, warm_up
-from lab.precision_profile import (
+from lab.kit.precision_product import (
     KEPT_OUTPUT_BYTES,
     POLICIES,
     Operands,
+    Problem,
     Program,
-    Request,
     compile_product,
     make_inputs,
     prepare,
     requested_types,
-    scope,
 )
+from lab.kit.scope import scope_of
 
 if TYPE_CHECKING:
     import jax
@@ -49,9 +49,9 @@ def measure(asked: Mapping[str, Any], tell: Callable[[str], None]) -> dict[str, 
     flags, load_before = environment.flags(), environment.load_average()
     device = start(asked["platform"], asked["dispatch"])
     timer = describe_timer()
-    request = Request(trace=False, **{key: asked[key] for key in SHARED})
-    quantizers.require_int32_room(request.features)
-    inputs = make_inputs(request)[CASE]
+    problem = Problem(**{key: asked[key] for key in SHARED})
+    quantizers.require_int32_room(problem.features)
+    inputs = make_inputs(problem)[CASE]
     reference = reference_product(inputs.x, inputs.w)
     calls: dict[str, Call] = {}
     programs: dict[str, dict[str, Any]] = {}
@@ -78,12 +78,12 @@ def measure(asked: Mapping[str, Any], tell: Callable[[str], None]) -> dict[str, 
     tell("warm up")
     watched = [f"{policy}-first" for policy in POLICIES]
     warm_calls, warm_trends = warm_up(calls, orders, watched)
-    tell(f"take {request.steps:,} samples of each, after {warm_calls:,} warm calls")
-    samples = take(calls, orders, request.steps)
+    tell(f"take {asked['steps']:,} samples of each, after {warm_calls:,} warm calls")
+    samples = take(calls, orders, asked["steps"])
     return {
-        "scope": scope(device),
+        "scope": scope_of(device),
         "environment": environment.describe(
-            requested=request.platform,
+            requested=asked["platform"],
             device=device,
             flags_outside=flags,
             load_before=load_before,
@@ -101,8 +101,8 @@ def measure(asked: Mapping[str, Any], tell: Callable[[str], None]) -> dict[str, 
     }
 
 
-SHARED = ("platform", "batch", "features", "outputs", "steps", "seed")
-"""What the precision lab's request and this one's have in common."""
+SHARED = ("batch", "features", "outputs", "seed")
+"""What the product and the request have in common."""
 
 
 def start(platform: str, dispatch: str) -> "jax.Device":

@@ -4,14 +4,14 @@ A machine drifts while it is measured. Were each call timed in one stretch, the 
 like a difference between calls; spread over rounds, it falls on all of them.
 """
 
-import gc
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from lab.kit.timing import no_collecting
 
 WARM_UP_S, WARM_UP_CALLS = 0.02, 3
 """Each round warms a call up for this long, and with no fewer calls than this."""
@@ -48,7 +48,7 @@ def take(
     samples: int,
 ) -> None:
     """One round: warm up and time each call in `order`; a call returns when its result is ready."""
-    with _no_collection():
+    with no_collecting():
         for name in order:
             call, kept = calls[name], series[name]
             kept.warm_up_calls.append(_warm_up(call))
@@ -64,14 +64,3 @@ def _warm_up(call: Callable[[], object]) -> int:
         call()
         calls += 1
     return calls
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()

@@ -3,7 +3,8 @@
 import gc
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 WARM_UP_CALLS = 50
@@ -30,14 +31,21 @@ def sample(call: Callable[[], object], *, steps: int) -> Samples:
     for _ in range(WARM_UP_CALLS):
         call()
     elapsed_ns = []
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with no_collecting():
         for _ in range(steps):
             start_ns = time.perf_counter_ns()
             call()
             elapsed_ns.append(time.perf_counter_ns() - start_ns)
+    return Samples(samples_s=tuple(ns / 1e9 for ns in elapsed_ns))
+
+
+@contextmanager
+def no_collecting() -> Iterator[None]:
+    """Python's garbage collector off, and afterwards as it was."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
     finally:
         if collecting:
             gc.enable()
-    return Samples(samples_s=tuple(ns / 1e9 for ns in elapsed_ns))

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.precision_profile import no_figure, parse
+from lab.kit.compiler_memory import no_figure
+from lab.precision_profile import parse
 
 pytestmark = pytest.mark.lab
 

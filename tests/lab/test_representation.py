@@ -15,8 +15,8 @@ from lab.kit.accuracy import reference_product
 from lab.kit.cases import Inputs
 from lab.kit.faults import CheckFailed
 from lab.kit.policy_file import CannotFollow, Policy
+from lab.kit.precision_product import Problem, make_inputs
 from lab.kit.representation import Represented, represent
-from lab.precision_profile import Request, make_inputs
 
 pytestmark = pytest.mark.lab
 
@@ -101,7 +101,7 @@ def test_each_policy_of_the_lab_has_its_golden_number() -> None:
 
 
 def test_inputs_are_those_of_the_precision_lab() -> None:
-    request = Request(platform="cpu", batch=64, features=128, outputs=64, steps=1, trace=False)
+    request = Problem(batch=64, features=128, outputs=64)
     theirs = make_inputs(request)
 
     for case in ("balanced", "outlier"):

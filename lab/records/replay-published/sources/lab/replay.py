@@ -7,42 +7,39 @@ field earns a verdict. Nothing is timed: times of two machines are never compare
 
 import argparse
 import json
-import signal
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lab import pinned_repeats
-from lab.kit import backend, environment, recorded, repeats, verdicts
+from lab.kit import backend, command, environment, recorded, repeats, verdicts
 from lab.kit.accuracy import compare, reference_product
+from lab.kit.command import parser_of
 from lab.kit.faults import LabFault, UsageFault
-from lab.kit.recorded import Recorded
-from lab.kit.redaction import Redactor
-from lab.kit.run_folder import RunFolder
-from lab.kit.strict_json import NotEvidence
-from lab.kit.verdicts import Field
-from lab.precision_profile import (
+from lab.kit.precision_product import (
     CASES,
     MAX_PRODUCT,
     POLICIES,
     Inputs,
     Operands,
+    Problem,
     Program,
-    Request,
     compile_product,
     make_inputs,
     prepare,
 )
-from lab.precision_profile import (
-    LAB as PRECISION_LAB,
-)
+from lab.kit.recorded import Recorded
+from lab.kit.redaction import Redactor
+from lab.kit.run_folder import RunFolder
+from lab.kit.scope import scope_of
+from lab.kit.strict_json import NotEvidence
+from lab.kit.verdicts import Field
 
 LAB, SCHEMA = "replay", recorded.REPLAY
 DIFFERS = 5
@@ -93,14 +90,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked, path, as_json = parse(arguments)
     try:
         found = recorded.load(asked.path)
-        request = request_of(found, asked.platform)
+        problem = problem_of(found)
         folder = RunFolder.create(path, Redactor.of_this_machine())
     except LabFault as fault:
         print(f"refused: {fault}", file=sys.stderr)
         return fault.exit_code
     print(f"{LAB}: writing {path}", file=sys.stderr)
     try:
-        report = replay(asked, found, request, folder)
+        report = replay(asked, found, problem, folder)
     except BaseException as problem:  # every end leaves a folder that says how it came about
         return folder.fail(problem)
     if as_json:
@@ -110,8 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DIFFERS if report["counts"]["differs"] else 0
 
 
-def request_of(found: Recorded, platform: str) -> Request:
-    """The recorded request, to be run on `platform`; this lab's own seed where none was told."""
+def problem_of(found: Recorded) -> Problem:
+    """The product that was recorded; with this lab's own seed where none was told."""
     options = dict(found.options)
     product = options["batch"] * options["features"] * options["outputs"]
     if product > MAX_PRODUCT:
@@ -119,14 +116,14 @@ def request_of(found: Recorded, platform: str) -> Request:
     known = [name for name in found.results if name in names()]
     if not known:
         raise NotEvidence(f"{found.name} holds none of the results {', '.join(names())}")
-    return Request(platform=platform, steps=1, trace=False, **options)
+    return Problem(**options)
 
 
 def names() -> list[str]:
     return [f"{case}-{policy}" for case in CASES for policy in POLICIES]
 
 
-def replay(asked: Asked, found: Recorded, request: Request, folder: RunFolder) -> dict[str, Any]:
+def replay(asked: Asked, found: Recorded, problem: Problem, folder: RunFolder) -> dict[str, Any]:
     """Make the whole run in `folder` and return its report."""
     flags, load_before = environment.flags(), environment.load_average()
     options = {
@@ -137,7 +134,7 @@ def replay(asked: Asked, found: Recorded, request: Request, folder: RunFolder) -
     }
     folder.write_json(
         "config.json",
-        {"schema": "assay/config/1", "lab": LAB, "options": options, "seed": request.seed},
+        {"schema": "assay/config/1", "lab": LAB, "options": options, "seed": problem.seed},
     )
     folder.copy_sources(Path(__file__))
     if found.content:
@@ -156,7 +153,7 @@ def replay(asked: Asked, found: Recorded, request: Request, folder: RunFolder) -
     now = describe()
     here = {key: recorded.at(now, place) for key, place in recorded.SETTING.items()}
     with folder.stage("make inputs and their FP64 reference"):
-        inputs = make_inputs(request)
+        inputs = make_inputs(problem)
     products: dict[str, Product] = {}
     fields: dict[str, dict[str, Field]] = {}
     for name in (name for name in names() if name in found.results):
@@ -170,14 +167,14 @@ def replay(asked: Asked, found: Recorded, request: Request, folder: RunFolder) -
         free = {name: repeats.repeat(each.program.run) for name, each in products.items()}
     with folder.stage("repeat them on one core"):
         pinned, reason = repeats.ask_pinned(
-            pinned_repeats.__name__, asdict(request), asked.platform
+            pinned_repeats.__name__, asdict(problem), asked.platform
         )
     with folder.stage("write the report"):
         report = {
             "schema": SCHEMA,
             "lab": LAB,
-            "scope": scope(device),
-            "request": asdict(request),
+            "scope": scope_of(device),
+            "request": {"platform": asked.platform, **asdict(problem)},
             "replayed": describe_replayed(found, asked),
             "setting": {
                 key: compare_facts(found.setting[key], here[key]).as_json()
@@ -382,17 +379,6 @@ def describe_replayed(found: Recorded, asked: Asked) -> dict[str, Any]:
     }
 
 
-def scope(device: Any) -> dict[str, object]:
-    """How far the numbers of the replay itself reach."""
-    import jax
-
-    if device.platform == "cpu":
-        statement = "CPU arithmetic reference. Not a TPU result."
-    else:
-        statement = f"Measured on {device.device_kind}. One device of {jax.device_count()}."
-    return {"platform": device.platform, "statement": statement, "single_device": True}
-
-
 def print_report(report: Mapping[str, Any]) -> None:
     """The verdict of every field, result by result, on standard output."""
     replayed = report["replayed"]
@@ -455,13 +441,7 @@ def said(field: Mapping[str, Any], reasons: list[str]) -> str:
 
 def parse(arguments: Sequence[str] | None) -> tuple[Asked, Path, bool]:
     """Read the command line; what cannot be understood exits with code 2."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m lab.{LAB}",
-        description=f"Work out a run of {PRECISION_LAB} again, and compare every field.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = parser_of(LAB, "Work out a run of the precision lab again, field by field.", EXAMPLE)
     parser.add_argument(
         "record", type=Path, metavar="RECORD", help="a run folder, or a report.json of schema 1"
     )
@@ -512,10 +492,5 @@ def digest(text: str) -> str:
     return text
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(main())
+    command.run(main)

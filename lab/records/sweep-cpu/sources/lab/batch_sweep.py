@@ -8,24 +8,24 @@ is compiled ahead, takes its operands as arguments, and is checked to still do i
 
 import argparse
 import hashlib
-import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.kit import backend, caches, environment, kept_work, quantizers, rounds, streams
+from lab.kit import backend, caches, command, environment, kept_work, quantizers, rounds, streams
 from lab.kit.accuracy import compare, reference_product
+from lab.kit.command import add_place, parser_of, whole_number
 from lab.kit.faults import CheckFailed, CompileRefused, LabFault
 from lab.kit.lowering import cost, memory_bytes
 from lab.kit.policies import POLICIES, product
 from lab.kit.redaction import Redactor
 from lab.kit.run_folder import RunFolder
+from lab.kit.scope import scope_of
 
 if TYPE_CHECKING:
     import jax
@@ -196,7 +196,7 @@ def sweep(request: Request, folder: RunFolder) -> Mapping[str, Any]:
             {
                 "schema": SCHEMA,
                 "lab": LAB,
-                "scope": scope(bench.device),
+                "scope": scope_of(bench.device),
                 "request": options | {"seed": seed},
                 "policies": {
                     use: {policy: POLICIES[name].as_json() for policy, name in names.items()}
@@ -400,17 +400,6 @@ def describe_machine(device: "jax.Device", cpu: Any) -> dict[str, object]:
     }
 
 
-def scope(device: "jax.Device") -> dict[str, object]:
-    """How far the numbers reach."""
-    import jax
-
-    if device.platform == "cpu":
-        statement = "CPU arithmetic reference. Not a TPU result."
-    else:
-        statement = f"Measured on {device.device_kind}. One device of {jax.device_count()}."
-    return {"platform": device.platform, "statement": statement, "single_device": True}
-
-
 def print_points(points: Mapping[str, Any]) -> None:
     """A short table on standard output. Rates are left to the report, which knows the floor."""
     print(f"{'point':<14}{'operations':>16}{'median':>14}{'minimum':>14}")
@@ -422,25 +411,12 @@ def print_points(points: Mapping[str, Any]) -> None:
 
 def parse(arguments: Sequence[str] | None) -> tuple[Request, Path]:
     """Read the command line; a request that cannot be run exits with code 2."""
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.batch_sweep",
-        description="Time one product at growing batch, beside the device's own measured ceilings.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    parser = parser_of(
+        LAB,
+        "Time one product at growing batch, beside the device's own measured ceilings.",
+        EXAMPLE,
     )
-    parser.add_argument(
-        "--platform",
-        choices=backend.PLATFORMS,
-        default="cpu",
-        help="where to measure; if it is missing the run fails (default: cpu)",
-    )
-    parser.add_argument(
-        "--run-dir",
-        type=Path,
-        metavar="DIR",
-        help="new folder for the run (default: runs/sweep-PLATFORM)",
-    )
+    add_place(parser, "sweep")
     for flag, default, largest, what in (
         ("--batches", BATCHES, MAX_DIMENSION, "rows of X, one product each"),
         ("--arrays-kib", ARRAYS_KIB, MAX_ARRAY_KIB, "array sizes of the streaming probe, in KiB"),
@@ -477,18 +453,6 @@ def parse(arguments: Sequence[str] | None) -> tuple[Request, Path]:
     return request, path
 
 
-def whole_number(largest: int) -> Callable[[str], int]:
-    """An argparse type: plain digits, from 1 to `largest`."""
-
-    def read(text: str) -> int:
-        digits = text.isascii() and text.isdecimal() and len(text) <= 9
-        if not digits or not 1 <= int(text) <= largest:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {largest}")
-        return int(text)
-
-    return read
-
-
 def whole_numbers(largest: int) -> Callable[[str], tuple[int, ...]]:
     """An argparse type: whole numbers between commas, each once, in growing order."""
     read_one = whole_number(largest)
@@ -502,10 +466,5 @@ def whole_numbers(largest: int) -> Callable[[str], tuple[int, ...]]:
     return read
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(main())
+    command.run(main)

@@ -5,36 +5,33 @@ side by side. Two compilations of one program differ by nothing, so the differen
 their times is the smallest that means anything here.
 """
 
-import argparse
 import base64
 import hashlib
 import json
-import signal
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from lab import timing_process
-from lab.kit import backend, fresh_process
+from lab.kit import command, fresh_process
+from lab.kit.command import add_place, add_shape, parser_of, refuse_large, whole_number
+from lab.kit.compiler_memory import no_figure
 from lab.kit.faults import CheckFailed, LabFault, UsageFault
 from lab.kit.interleaved import ORDERS, WARM_UP_CALLS, WARM_UP_CAP
-from lab.kit.redaction import Redactor
-from lab.kit.run_folder import RunFolder
-from lab.kit.steady import drifts, trend
-from lab.precision_profile import (
+from lab.kit.precision_product import (
     KEPT_OUTPUT_BYTES,
     MAX_DIMENSION,
     MAX_PRODUCT,
     POLICIES,
     PRECISION,
     SEED,
-    no_figure,
-    whole_number,
 )
+from lab.kit.redaction import Redactor
+from lab.kit.run_folder import RunFolder
+from lab.kit.steady import drifts, trend
 from lab.timing_process import CASE, CLOCK, EMPTY, TWINS
 
 LAB = "timing_study"
@@ -289,34 +286,11 @@ def sha256_of(text: str) -> str:
 
 def parse(arguments: Sequence[str] | None) -> tuple[Request, Path, bool]:
     """Read the command line; a request that cannot be run exits with code 2."""
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.timing_study",
-        description="Time one matrix product in FP32, BF16 and INT8, each beside its own twin.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    parser = parser_of(
+        LAB, "Time one matrix product in FP32, BF16 and INT8, each beside its own twin.", EXAMPLE
     )
-    dimension = whole_number(MAX_DIMENSION)
-    parser.add_argument(
-        "--platform",
-        choices=backend.PLATFORMS,
-        default="cpu",
-        help="where to measure; if it is missing the run fails (default: cpu)",
-    )
-    parser.add_argument(
-        "--run-dir",
-        type=Path,
-        metavar="DIR",
-        help="new folder for the run (default: runs/timing-PLATFORM)",
-    )
-    for name, text, default in (
-        ("batch", "rows of X", 64),
-        ("features", "columns of X", 128),
-        ("outputs", "columns of W", 64),
-    ):
-        parser.add_argument(
-            f"--{name}", type=dimension, default=default, help=f"{text} (default: {default})"
-        )
+    add_place(parser, "timing")
+    add_shape(parser, MAX_DIMENSION)
     parser.add_argument(
         "--processes",
         type=whole_number(MAX_PROCESSES, low=MIN_PROCESSES),
@@ -364,20 +338,11 @@ def parse(arguments: Sequence[str] | None) -> tuple[Request, Path, bool]:
     path = options.pop("run_dir") or Path("runs", f"timing-{options['platform']}")
     strict = options.pop("strict")
     request = Request(**options)
-    product = request.batch * request.features * request.outputs
-    if product > MAX_PRODUCT:
-        parser.error(
-            f"batch x features x outputs is {product:,}; this lab takes at most {MAX_PRODUCT:,}"
-        )
+    refuse_large(parser, request.batch, request.features, request.outputs, MAX_PRODUCT)
     if request.dispatch == "async" and request.platform != "cpu":
         parser.error("--dispatch async is for the CPU; other devices always return early")
     return request, path, strict
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(main())
+    command.run(main)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lab.kit.compiler_memory import memory_bytes
 from lab.kit.faults import CompileRefused
 from lab.kit.packing import pack
 from lab.kit.representation import Represented
@@ -20,16 +21,6 @@ PRECISION = "HIGHEST"
 
 MAX_MESSAGE = 2_000
 """Characters kept of a compiler's refusal."""
-
-MEMORY = (
-    ("argument", "argument_size_in_bytes"),
-    ("output", "output_size_in_bytes"),
-    ("temporary", "temp_size_in_bytes"),
-    ("alias", "alias_size_in_bytes"),
-    ("generated_code", "generated_code_size_in_bytes"),
-    ("peak", "peak_memory_in_bytes"),
-)
-"""The compiler's own figures: estimates, not measurements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,14 +77,13 @@ def compile_product(operands: Represented, device: "jax.Device") -> Program:
         both = jax.jit(with_accumulators).lower(*shapes).compile() if operands.rescaled else None
     except Exception as problem:  # each backend raises its own kind
         raise CompileRefused(str(problem)[:MAX_MESSAGE]) from problem
-    stats = compiled.memory_analysis()
     return Program(
         product=compiled,
         with_accumulators=both,
         device=device,
         stablehlo=lowered.as_text(),
         hlo=compiled.as_text() or "",
-        memory_bytes={name: getattr(stats, attribute, None) for name, attribute in MEMORY},
+        memory_bytes=memory_bytes(compiled),
     )
 
 

@@ -4,17 +4,12 @@ Every round takes one sample of each call. The calls of a round stand in random 
 process draws its orders from a seed and goes through them in turn.
 """
 
-import gc
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from lab.kit.steady import drifts, trend
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from lab.kit.timing import no_collecting
 
 Call = Callable[[], object]
 """Returns when its result is ready."""
@@ -65,15 +60,3 @@ def take(
                 call()
                 taken.append(clock() - start)
     return {name: taken[LEAD_CALLS:] for name, taken in samples.items()}
-
-
-@contextmanager
-def no_collecting() -> "Iterator[None]":
-    """Python's garbage collector off, and afterwards as it was."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
