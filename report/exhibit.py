@@ -4,7 +4,7 @@ Texts here (`title`, `reading`, `caption`, cell text) are plain sentences that m
 use inline Markdown: code, emphasis, `$math$`, links. They carry no HTML.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -61,6 +61,11 @@ def valued(
     return Cell(text=text, kind=kind, pointer=pointer, format=spelling, href=href, note=note)
 
 
+def shown(text: str, kind: Kind | None = None) -> Cell:
+    """Recorded text as it is, without its markup."""
+    return Cell(text=literal(text), kind=kind)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     head: str
@@ -82,6 +87,33 @@ class Table:
     sources: tuple[Source, ...] = ()
     stack: bool = False
     """On a phone, print each row as a block instead of scrolling sideways."""
+
+
+def table_of(
+    name: str,
+    title: str,
+    heads: str,
+    rows: Iterable[tuple[Cell, ...]],
+    ids: Sequence[str] = (),
+    *,
+    caption: str = "",
+    sources: tuple[Source, ...] = (),
+    stack: bool = True,
+) -> Table:
+    """A table whose heads stand between bars; one that begins with > is numeric."""
+    return Table(
+        name=name,
+        title=title,
+        caption=caption,
+        columns=tuple(
+            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
+            for head in heads.split("|")
+        ),
+        rows=tuple(rows),
+        row_ids=tuple(ids),
+        sources=sources,
+        stack=stack,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

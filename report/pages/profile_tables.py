@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from report.exhibit import Cell, literal
+from report.exhibit import Cell, literal, shown
 from report.notation import render
 from report.numbers.measures import NS_PER_S, Measure
 from report.numbers.profile import Operation, Plane, Profile, ProgramRun, Step, shortened
@@ -12,7 +12,7 @@ from report.numbers.values import anchor
 from report.pages.exhibits import Context
 from report.pages.profile_programs import HloLine, ProgramText
 from report.pages.prose import Galley
-from report.pages.record_page import code, record_table, shown
+from report.pages.record_page import code, record_table
 
 Measures = Mapping[str, Measure]
 

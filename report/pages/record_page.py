@@ -11,7 +11,7 @@ from typing import Any
 from report import exhibit
 from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
-from report.exhibit import Cell, Column, Kind, Scalar, Table, literal, valued
+from report.exhibit import Cell, Scalar, literal, shown, table_of, valued
 from report.notation import render
 from report.numbers.cluster import Cluster
 from report.numbers.precision import CASES, PrecisionRun, Result, Timing
@@ -198,19 +198,7 @@ def record_table(
     ids: Sequence[str] = (),
 ) -> Context:
     """A table of recorded values; a column whose head begins with > is numeric."""
-    heads = tuple(
-        Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
-        for head in columns.split("|")
-    )
-    made = Table(
-        name=name,
-        title=title,
-        caption="",
-        columns=heads,
-        rows=tuple(rows),
-        row_ids=tuple(ids),
-        stack=True,
-    )
+    made = table_of(name, title, columns, rows, ids)
     return table_context(made, 0, galley)
 
 
@@ -233,10 +221,6 @@ def level_in_words(evidence: Evidence) -> str:
     if evidence.level == "current":
         return "current: its files and today’s lab sources match"
     return "historic: its files match, made by an earlier lab"
-
-
-def shown(text: str, kind: Kind | None = None) -> Cell:
-    return Cell(text=literal(text), kind=kind)
 
 
 def code(text: str) -> Cell:

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from report.content import DecisionReport
 from report.errors import ContentFault, Fault
+from report.exhibit import shown
 from report.notation import render
 from report.numbers.comparing import FACTORS, compare
 from report.numbers.lowering import Preflight
@@ -16,7 +17,7 @@ from report.pages.desk import Heading
 from report.pages.exhibits import Context
 from report.pages.press import Page, Press
 from report.pages.prose import Galley
-from report.pages.record_page import code, record_table, shown
+from report.pages.record_page import code, record_table
 
 OUTCOMES = {"hold": "On hold", "adopt": "Adopted", "reject": "Rejected"}
 PARTS = {

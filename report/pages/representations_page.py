@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from report.evidence import Evidence
 from report.exhibit import Cell, code, literal
+from report.exhibit import shown as shown_cell
 from report.notation import render
 from report.numbers.representations import CASE_NAMES, RepresentationsRun
 from report.numbers.run import Artifact
@@ -16,7 +17,6 @@ from report.pages.press import Page, Press
 from report.pages.prose import Galley
 from report.pages.record_page import code as code_cell
 from report.pages.record_page import common, flat, level_in_words, record_table
-from report.pages.record_page import shown as shown_cell
 
 FIGURES = ("outlier-repair", "error-anatomy", "bound-ratios")
 """Drawn of the featured run; they stand on its page."""

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from report.exhibit import Cell, Column, Kind, Table, code, literal
+from report.exhibit import Cell, Kind, Table, code, literal, shown, table_of
 from report.notation import render
 from report.numbers.lowering import (
     BATCH_ONE,
@@ -40,38 +40,38 @@ def policies(run: Preflight) -> Table:
     rows = [
         (
             Cell(text=code(policy.name)),
-            _cell(policy.lhs),
-            _cell(policy.rhs),
-            _cell(policy.accumulator or "left to JAX"),
-            _cell(policy.precision or "not set"),
-            _cell("FP32, by row and column" if policy.scaled else "none"),
+            shown(policy.lhs),
+            shown(policy.rhs),
+            shown(policy.accumulator or "left to JAX"),
+            shown(policy.precision or "not set"),
+            shown("FP32, by row and column" if policy.scaled else "none"),
         )
         for policy in run.policies.values()
     ]
     columns = "Policy|X|W|Accumulator|Precision|Rescaled"
-    return _table(f"{run.name}-policies", "Policies: types as requested", columns, rows)
+    return table_of(f"{run.name}-policies", "Policies: types as requested", columns, rows)
 
 
 def targets(run: Preflight) -> Table:
     """Topologies, and the memory of a device in the compiler's words."""
     rows = [
         (
-            _cell(short.generation_name(target.slug)),
-            _cell(target.topology),
-            _cell(target.device_kind),
-            _cell(f"{target.chips}"),
-            _cell(f"{target.devices}"),
+            shown(short.generation_name(target.slug)),
+            shown(target.topology),
+            shown(target.device_kind),
+            shown(f"{target.chips}"),
+            shown(f"{target.devices}"),
             Cell(
                 text=literal(target.usable_memory.as_printed),
                 kind="estimated",
                 note=literal(target.refusal),
             )
             if target.usable_memory
-            else _cell(target.usable_memory_reason or "not recorded"),
+            else shown(target.usable_memory_reason or "not recorded"),
         )
         for target in run.targets.values()
     ]
-    return _table(
+    return table_of(
         f"{run.name}-targets",
         "Targets, and the memory that one JAX device has by the compiler’s own refusal",
         "Generation|Topology|Device kind|>Chips|>JAX devices|Usable memory of a device",
@@ -86,12 +86,12 @@ def matrices(run: Preflight) -> Iterator[Table]:
         columns = list(dict.fromkeys(target for row in by_policy.values() for target in row))
         rows = [
             (
-                _cell(short.policy_name(policy)),
+                shown(short.policy_name(policy)),
                 *(short.schedule_cell(run, shape, policy, target) for target in columns),
             )
             for policy in by_policy
         ]
-        yield _table(
+        yield table_of(
             f"{run.name}-instructions-{shape or 'programs'}",
             f"One product of {short.by(shape)}" if shape else "As compiled",
             "|".join(["Operands", *map(short.generation_name, columns)]),
@@ -118,7 +118,7 @@ def lowered(run: Preflight) -> Iterator[Table]:
             rows += made
             ids += [f"{kind}-{program.id}", *("" for _ in made[1:])][: len(made)]
         title = f"Products of {short.by(shape)}" if shape else "Programs by reference"
-        yield _table(f"{run.name}-got-{shape or 'programs'}", title, columns, rows, ids)
+        yield table_of(f"{run.name}-got-{shape or 'programs'}", title, columns, rows, ids)
 
 
 def got_rows(program: Program) -> Iterator[tuple[Cell, ...]]:
@@ -131,13 +131,13 @@ def got_rows(program: Program) -> Iterator[tuple[Cell, ...]]:
     for (multiplied, result, inserted, temporary, level), on in groups.items():
         yield (
             Cell(text=code(program.policy or program.id)),
-            _cell(requested or "not read"),
-            _cell(short.names(on)),
-            _cell(multiplied),
-            _cell(result),
-            _cell(inserted),
+            shown(requested or "not read"),
+            shown(short.names(on)),
+            shown(multiplied),
+            shown(result),
+            shown(inserted),
             Cell(text=temporary, kind="estimated" if temporary[:1].isdigit() else None),
-            _cell(level),
+            shown(level),
         )
 
 
@@ -200,7 +200,7 @@ def memory(run: Preflight) -> Iterator[Table]:
     for program in (each for each in programs if not each.shape):
         rows = [
             (
-                _cell(short.generation_name(target)),
+                shown(short.generation_name(target)),
                 _ideal_bytes(compiled.arguments),
                 *(
                     _count(size, "estimated")
@@ -216,14 +216,14 @@ def memory(run: Preflight) -> Iterator[Table]:
             if compiled.memory
         ]
         if rows:
-            yield _table(
+            yield table_of(
                 f"{run.name}-memory-{program.id}",
                 f"Bytes of {literal(program.id)} on one device, by each compiler’s account",
                 "Target|>Arguments, packed|>Arguments, as compiled|>Output|>Temporary|>Peak",
                 rows,
             )
         if operands := list(operand_rows(program)):
-            yield _table(
+            yield table_of(
                 f"{run.name}-memory-{program.id}-operands",
                 f"Operands and results of {literal(program.id)} on one device, packed and tiled",
                 "Operand|>How many|>Elements|>Ideal, packed|Tiled",
@@ -234,7 +234,7 @@ def memory(run: Preflight) -> Iterator[Table]:
 def _ideal_bytes(arguments: Sequence[Operand]) -> Cell:
     sizes = [size for each in arguments if (size := each.ideal_bytes) is not None]
     whole = bool(arguments) and len(sizes) == len(arguments)
-    return _count(sum(sizes), "computed") if whole else _cell("not read")
+    return _count(sum(sizes), "computed") if whole else shown("not read")
 
 
 def operand_rows(program: Program) -> Iterator[tuple[Cell, ...]]:
@@ -249,7 +249,7 @@ def operand_rows(program: Program) -> Iterator[tuple[Cell, ...]]:
             first = by_target[0][1]
             yield (
                 Cell(text=code(first.shape), note="" if role == "arguments" else "result"),
-                _cell(f"{count:,}"),
+                shown(f"{count:,}"),
                 _count(first.elements, "computed"),
                 _count(first.ideal_bytes, "computed"),
                 _tiled(by_target),
@@ -258,11 +258,11 @@ def operand_rows(program: Program) -> Iterator[tuple[Cell, ...]]:
 
 def _tiled(by_target: Sequence[tuple[str, Operand]]) -> Cell:
     known = {target: size for target, each in by_target if (size := each.tiled_bytes) is not None}
-    return short.tiled_cell(known) if known else _cell("not told by the layout")
+    return short.tiled_cell(known) if known else shown("not told by the layout")
 
 
 def _count(size: int | None, kind: Kind) -> Cell:
-    return _cell("not recorded") if size is None else Cell(text=f"{size:,}", kind=kind)
+    return shown("not recorded") if size is None else Cell(text=f"{size:,}", kind=kind)
 
 
 def texts(run: Preflight) -> Iterator[Table]:
@@ -286,7 +286,7 @@ def texts(run: Preflight) -> Iterator[Table]:
             )
     if rows:
         columns = "Program|StableHLO|Optimized HLO, and how long the compiling machine took"
-        yield _table(f"{run.name}-texts", "Texts that are kept", columns, rows)
+        yield table_of(f"{run.name}-texts", "Texts that are kept", columns, rows)
 
 
 def _link(run: Preflight, text: Artifact, name: str) -> str:
@@ -297,29 +297,3 @@ def _link(run: Preflight, text: Artifact, name: str) -> str:
 def _took(compiled: Compiled) -> str:
     seconds = compiled.compile_s
     return "" if seconds is None else f"({render(seconds, 'seconds(0)')})"
-
-
-def _cell(text: str) -> Cell:
-    return Cell(text=literal(text))
-
-
-def _table(
-    name: str,
-    title: str,
-    columns: str,
-    rows: Sequence[tuple[Cell, ...]],
-    ids: Sequence[str] = (),
-) -> Table:
-    """A table of the record; a column whose head begins with > is numeric."""
-    return Table(
-        name=name,
-        title=title,
-        caption="",
-        columns=tuple(
-            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
-            for head in columns.split("|")
-        ),
-        rows=tuple(rows),
-        row_ids=tuple(ids),
-        stack=True,
-    )

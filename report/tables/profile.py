@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from report.exhibit import Cell, Column, Scalar, Table
+from report.exhibit import Cell, Scalar, Table, table_of
 from report.notation import render
 from report.numbers.measures import NS_PER_S, Measure, measure
 from report.numbers.profile import Profile
@@ -227,17 +227,9 @@ def rows(profile: Profile) -> Iterator[dict[str, Scalar]]:
         yield row("compilation", found.name, planes[found.plane], step=found.step, **times)
 
 
-def _table(title: str, columns: str, found: Sequence[tuple[str, ...]]) -> Table:
-    return Table(
-        name="",
-        title=title,
-        caption="",
-        columns=tuple(
-            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
-            for head in columns.split("|")
-        ),
-        rows=tuple(tuple(Cell(text=text) for text in row) for row in found),
-    )
+def _table(title: str, heads: str, found: Sequence[tuple[str, ...]]) -> Table:
+    rows = (tuple(Cell(text=text) for text in row) for row in found)
+    return table_of("", title, heads, rows, stack=False)
 
 
 def _time(ns: int | None) -> str:

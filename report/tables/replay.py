@@ -6,7 +6,7 @@ replayed is *documented*, whoever measured it: only what was worked out here is 
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from report.exhibit import Cell, Column, Kind, Table, code, literal
+from report.exhibit import Cell, Kind, Table, code, literal, shown, table_of
 from report.notation import render
 from report.numbers import replay_pointers
 from report.numbers.replay import Comparison, Replay
@@ -64,11 +64,11 @@ def tables(run: Replay) -> Iterator[Table]:
         for key, field in run.machine.items()
     ]
     ids = [f"machine-{key}" for key in run.machine]
-    yield _table(f"{run.name}-machine", "The two machines and their software", columns, rows, ids)
+    yield table_of(f"{run.name}-machine", "The two machines and their software", columns, rows, ids)
     for result, group in run.fields.items():
         given = {key: group[key] for key in ordered(group) if group[key].recorded is not None}
         absent = {key: group[key] for key in ordered(group) if group[key].recorded is None}
-        yield _table(
+        yield table_of(
             f"{run.name}-fields-{result}",
             f"{result}, field by field",
             f"Field|>{whose(run)}|>Here|>Distance|Verdict",
@@ -76,7 +76,7 @@ def tables(run: Replay) -> Iterator[Table]:
             [f"{result}-{key}" for key in given],
         )
         if absent:
-            yield _table(
+            yield table_of(
                 f"{run.name}-absent-{result}",
                 f"{result}: what was not recorded, so that nothing can be compared with it",
                 "Field|>Here",
@@ -109,7 +109,7 @@ def errors(run: Replay, *, name: str, fields: Sequence[str] = ERRORS) -> Table:
             label = Cell(text=code(result), note="" if single else LABELS[key])
             rows.append((label, *_row(result, key, field)[1:]))
     of = "the published run" if run.replayed.foreign else run.replayed.name
-    return _table(
+    return table_of(
         name,
         f"{single or 'Error'}s of {of}, and of the same products worked out again: {run.verdict}",
         f"Result|>{whose(run)}|>Here|>Distance|Verdict",
@@ -134,7 +134,7 @@ def accumulation(run: Replay) -> Table:
             recorded = Cell(text="not recorded")
         here = (_number(each, kind) for each, kind in _parts(split.representation, split.here))
         rows.append((Cell(text=code(result)), *here, recorded))
-    return _table(
+    return table_of(
         f"{run.name}-accumulation",
         "Rounding the operands, then adding up: relative L2 norms of the two parts of each error",
         f"Result|>Operands, exact sums|>Sums here|>Sums, {whose(run).lower()}",
@@ -152,16 +152,16 @@ def repeats(run: Replay, *, name: str) -> Table:
     rows = [
         (
             Cell(text=code(result)),
-            _cell(f"{each.runs}"),
+            shown(f"{each.runs}"),
             Cell(text=f"{each.distinct}", kind="measured"),
             Cell(text=f"{each.pinned}", kind="measured")
             if each.pinned is not None
             else Cell(text="not available", note=literal(each.pinned_reason)),
-            _cell(_same(each.same)),
+            shown(_same(each.same)),
         )
         for result, each in run.repeats.items()
     ]
-    return _table(
+    return table_of(
         name,
         f"Different outputs of one program: {run.steady}",
         "Program|>Runs|>Different outputs|>On one core|Same bytes on one core",
@@ -232,31 +232,3 @@ def _distance(field: Comparison) -> Cell:
 
 def _verdict(field: Comparison) -> Cell:
     return Cell(text=field.words, note=literal(field.why))
-
-
-def _cell(text: str) -> Cell:
-    return Cell(text=literal(text))
-
-
-def _table(
-    name: str,
-    title: str,
-    columns: str,
-    rows: Sequence[tuple[Cell, ...]],
-    ids: Sequence[str] = (),
-    *,
-    caption: str = "",
-) -> Table:
-    """A table; a column whose head begins with > is numeric."""
-    return Table(
-        name=name,
-        title=title,
-        caption=caption,
-        columns=tuple(
-            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
-            for head in columns.split("|")
-        ),
-        rows=tuple(rows),
-        row_ids=tuple(ids),
-        stack=True,
-    )

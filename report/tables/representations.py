@@ -1,8 +1,9 @@
 """Every representation on every case: errors and bytes, error parts, bounds, counters, policies."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 
-from report.exhibit import Cell, Column, Kind, Table, code, literal, valued
+from report.exhibit import Cell, Kind, Table, code, literal, table_of, valued
 from report.notation import NBSP, render
 from report.numbers.representations import (
     CASE_NAMES,
@@ -17,6 +18,9 @@ from report.numbers.worked_representations import bytes_pointer, error_pointer
 
 NO_PROGRAM = "codes alone"
 """Under a number that no program gave."""
+
+_wide = partial(table_of, stack=False)
+"""A table of many narrow columns, which scrolls sideways on a phone."""
 
 
 def tables(run: RepresentationsRun) -> Iterator[Table]:
@@ -49,7 +53,7 @@ def errors(run: RepresentationsRun, name: str, *, linked: bool = False) -> Table
         )
         for policy in run.policies.values()
     ]
-    return _table(
+    return _wide(
         name,
         f"{len(run.policies)} representations, the same inputs",
         "|".join(["Operands", *(f">{CASE_NAMES[case]}" for case in run.cases), ">Stored bytes"]),
@@ -59,7 +63,7 @@ def errors(run: RepresentationsRun, name: str, *, linked: bool = False) -> Table
             f"Relative L2 error of one {run.shape} product against FP64. Where no program ran, the"
             f" number is that of the {NO_PROGRAM}, multiplied in FP64."
         ),
-        run=run if linked else None,
+        sources=(run.source,) if linked else (),
     )
 
 
@@ -94,7 +98,7 @@ def stored(run: RepresentationsRun, name: str, *, linked: bool = False) -> Table
         at = {part: bytes_pointer(run, policy.name, part) for part in parts}
         cells = (valued(at[part], getattr(found, part), "integer", "computed") for part in parts)
         rows.append((name_cell, *cells))
-    return _table(
+    return _wide(
         name,
         "Bytes of the operands as stored",
         "Operands|>Codes of X|>Codes of W|>Scales|>Other|>All",
@@ -104,7 +108,7 @@ def stored(run: RepresentationsRun, name: str, *, linked: bool = False) -> Table
             "Four-bit codes count two to a byte. Other: a smoothing vector, or features in FP32."
             " No output, no temporaries."
         ),
-        run=run if linked else None,
+        sources=(run.source,) if linked else (),
     )
 
 
@@ -122,14 +126,14 @@ def policies(run: RepresentationsRun, name: str, *, linked: bool = False) -> Tab
         )
         for policy in run.policies.values()
     ]
-    return _table(
+    return _wide(
         name,
         "Policies, each a file of seven parts",
         "|".join(["Policy", *heads, "Cache"]),
         rows,
         ids=[] if linked else [f"policy-{policy}" for policy in run.policies],
         caption="One product has no gradients, optimizer state or cache, and each policy says so.",
-        run=run if linked else None,
+        sources=(run.source,) if linked else (),
     )
 
 
@@ -146,7 +150,7 @@ def settings(run: RepresentationsRun) -> Table:
         )
         for policy in run.policies.values()
     ]
-    return _table(
+    return _wide(
         f"{run.name}-settings",
         "How each policy quantizes",
         "Operands|Granularity|Scales|Rounding|Calibrated on|Outliers",
@@ -198,7 +202,7 @@ def anatomy(run: RepresentationsRun, case: str) -> Table:
                 _ratio(f"{at}/max_abs_error", result.found.largest, "measured", "scientific(2)"),
             )
         )
-    return _table(
+    return _wide(
         f"{run.name}-anatomy-{case}",
         f"{CASE_NAMES[case]}: each error and its parts, over the norm of the exact product",
         "Operands|>Total|>Representation|>Accumulation|>Rescale|>Largest absolute",
@@ -235,7 +239,7 @@ def bounds(run: RepresentationsRun, case: str) -> Table:
                 _ratio(f"{at}/relative_l2", held.width, "computed"),
             )
         )
-    return _table(
+    return _wide(
         f"{run.name}-bound-{case}",
         f"{CASE_NAMES[case]}: error against its bound, worked out before anything ran",
         "Operands|Verdict|>Worst ratio|>Median ratio|>Bound over reference",
@@ -288,7 +292,7 @@ def counters(run: RepresentationsRun, case: str) -> Table:
                 ),
             )
         )
-    return _table(
+    return _wide(
         f"{run.name}-counters-{case}",
         f"{CASE_NAMES[case]}: what became of the values",
         "Operands|Clipped|Saturated|Flushed to zero|Not finite|>Outputs flushed",
@@ -331,7 +335,7 @@ def ranges(run: RepresentationsRun) -> Table:
             )
         )
         ids.append(f"range-{result.id}")
-    return _table(
+    return _wide(
         f"{run.name}-ranges",
         "Integer sums, and the room that INT32 left",
         "Operands|Case|>Largest sum|>Headroom, bits|>Longest contraction|To float32",
@@ -370,28 +374,3 @@ def _refused(result: Result, columns: int) -> tuple[Cell, ...]:
 
 def _dashes(count: int) -> tuple[Cell, ...]:
     return tuple(_plain("–") for _ in range(count))
-
-
-def _table(
-    name: str,
-    title: str,
-    columns: str,
-    rows: Sequence[tuple[Cell, ...]],
-    *,
-    ids: Sequence[str] = (),
-    caption: str = "",
-    run: RepresentationsRun | None = None,
-) -> Table:
-    """A table of the record; a column whose head begins with > is numeric."""
-    return Table(
-        name=name,
-        title=title,
-        caption=caption,
-        columns=tuple(
-            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
-            for head in columns.split("|")
-        ),
-        rows=tuple(rows),
-        row_ids=tuple(ids),
-        sources=(run.source,) if run else (),
-    )

@@ -1,8 +1,8 @@
 """All tables of one sweep record: its ceilings, the probe behind them, and every point."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from report.exhibit import Cell, Column, Table, code, literal
+from report.exhibit import Cell, Table, code, literal, shown, table_of
 from report.notation import render, with_prefix
 from report.numbers.placing import (
     Ceiling,
@@ -43,16 +43,16 @@ def asked(run: SweepRun) -> Table:
     """The arithmetic as requested. What was made of it is read from each program's text."""
     rows = [
         (
-            _cell(f"{policy.upper()}, {USES[use]}"),
-            _cell(each.operand),
-            _cell(each.accumulator),
-            _cell(each.precision or "not set"),
-            _cell("FP32, by row and column" if each.scaled else "none"),
+            shown(f"{policy.upper()}, {USES[use]}"),
+            shown(each.operand),
+            shown(each.accumulator),
+            shown(each.precision or "not set"),
+            shown("FP32, by row and column" if each.scaled else "none"),
         )
         for use, by_policy in run.asked.items()
         for policy, each in by_policy.items()
     ]
-    return _table(
+    return table_of(
         f"{run.name}-asked",
         "Arithmetic as requested",
         "Policy|Operands|Accumulator|Precision|Rescaled",
@@ -93,7 +93,7 @@ def ceilings(study: SweepStudy) -> Table:
         )
         for policy in POLICIES
     ]
-    return _table(
+    return table_of(
         f"{study.run.name}-ceilings",
         "Ceilings that this device reached in the probe: no documented peaks",
         "Ceiling|>Best sample|>Median of that row|From",
@@ -106,7 +106,7 @@ def floor(run: SweepRun) -> Table:
         _times("Empty call: the dispatch floor", run.floor.empty_call),
         _times("No call: the clock itself", run.floor.clock),
     ]
-    return _table(
+    return table_of(
         f"{run.name}-floor",
         "The floor under every time: what a sample costs with next to nothing to compute",
         "What was called|>Samples|>Minimum|>Median|>Maximum",
@@ -117,15 +117,15 @@ def floor(run: SweepRun) -> Table:
 def caches(run: SweepRun) -> Table:
     rows = [
         (
-            _cell(f"Level {cache.level}"),
+            shown(f"Level {cache.level}"),
             Cell(text=render(cache.bytes, "bytes"), kind="measured"),
-            _cell(f"{cache.cores}"),
+            shown(f"{cache.cores}"),
         )
         for cache in run.caches
     ]
     if not rows:
-        rows = [(_cell("not known"), _cell(run.caches_reason), _cell("not known"))]
-    return _table(
+        rows = [(shown("not known"), shown(run.caches_reason), shown("not known"))]
+    return table_of(
         f"{run.name}-caches",
         "Data caches, as the operating system tells them",
         "Cache|>Size|>Cores that share it",
@@ -143,7 +143,7 @@ def streams(study: SweepStudy) -> Table:
         )
         for each in study.run.streams
     ]
-    return _table(
+    return table_of(
         f"{study.run.name}-streams",
         "Streaming kernels, FP32: bytes moved count each array once",
         "Kernel|>One array|>Bytes moved|>Best|>Median|>Median time",
@@ -156,12 +156,12 @@ def squares(study: SweepStudy) -> Table:
     rows = [
         (
             Cell(text=code(each.id)),
-            _cell(", ".join(each.products) or ", ".join(each.calls)),
+            shown(", ".join(each.products) or ", ".join(each.calls)),
             *_rates(each.operations, f"{each.work}/s", each.program.timing, study),
         )
         for each in study.run.squares
     ]
-    return _table(
+    return table_of(
         f"{study.run.name}-squares",
         "Square products, by policy and side; types as the optimized HLO multiplies them",
         "Product|Multiplied as|>Best|>Median|>Median time",
@@ -196,7 +196,7 @@ def points(study: SweepStudy) -> Table:
         )
         for row in study.rows
     ]
-    return _table(
+    return table_of(
         f"{study.run.name}-points",
         "The sweep: what each batch reached, and what bounds it",
         "Point|>Intensity|>Rate|>Its bound|>Share|Where it lies|>Relative L2 error",
@@ -207,10 +207,10 @@ def points(study: SweepStudy) -> Table:
 
 def times(study: SweepStudy) -> Table:
     rows = [
-        (*_times(code(each.id), each.program.timing), _cell(_work(each)))
+        (*_times(code(each.id), each.program.timing), shown(_work(each)))
         for each in study.run.points
     ]
-    return _table(
+    return table_of(
         f"{study.run.name}-times",
         "Wall time of warmed, synchronized calls. No policy is ranked by it.",
         "Point|>Samples|>Minimum|>Median|>Maximum|>Work",
@@ -234,11 +234,11 @@ def traffic(study: SweepStudy) -> Table:
                 ),
                 kind="estimated",
             ),
-            _cell(_converted(row.timed)),
+            shown(_converted(row.timed)),
         )
         for row in study.rows
     ]
-    return _table(
+    return table_of(
         f"{study.run.name}-traffic",
         "Three accounts of the bytes that a point moves, and what its program converts",
         "Point|>Stored operands|>Least|>Tiled|>Compiler|>Temporary|Converted first",
@@ -262,7 +262,7 @@ def texts(run: SweepRun) -> Table:
         )
         for each in programs
     ]
-    return _table(
+    return table_of(
         f"{run.name}-texts",
         "The text of every timed program, by the beginning of its SHA-256",
         "Program|StableHLO|Optimized HLO|>Peak bytes, by the compiler",
@@ -281,8 +281,8 @@ def elsewhere(study: SweepStudy, runs: Mapping[str, Run]) -> Table | None:
         except ForeignCeilings as refusal:
             fault = refusal.faults[0]
             words = f"refused: {fault.found}, not on {fault.expected}"
-            nothing = (_cell("none") for _ in range(3))
-            rows.append((Cell(text=code(name)), *nothing, _cell(words)))
+            nothing = (shown("none") for _ in range(3))
+            rows.append((Cell(text=code(name)), *nothing, shown(words)))
             continue
         rows += [
             (
@@ -296,7 +296,7 @@ def elsewhere(study: SweepStudy, runs: Mapping[str, Run]) -> Table | None:
         ]
     if not rows:
         return None
-    return _table(
+    return table_of(
         f"{study.run.name}-elsewhere",
         "Products of other records under these ceilings",
         "Record and result|>Intensity|>Rate|>Share|Where it lies",
@@ -317,7 +317,7 @@ def _rate(placed: Placed, href: str | None = None) -> Cell:
 
 def _bound(placed: Placed) -> Cell:
     if placed.bound_per_s is None:
-        return _cell("none")
+        return shown("none")
     bound = with_prefix(placed.bound_per_s, f"{placed.point.work}/s")
     return Cell(text=bound, kind="measured", note=placed.limit)
 
@@ -332,7 +332,7 @@ def _rates(amount: int, unit: str, timing: Timing, study: SweepStudy) -> tuple[C
     """Best and median rate, where they may be claimed, and the median time in any case."""
     time = Cell(text=render(timing.median, "seconds(1)"), kind="measured")
     if not claims_rate(timing, study.ceilings.floor_s):
-        return (_cell("none"), Cell(text="none", note=BELOW), time)
+        return (shown("none"), Cell(text="none", note=BELOW), time)
     best, median = (
         Cell(text=with_prefix(amount / seconds, unit), kind="measured")
         for seconds in (timing.minimum, timing.median)
@@ -369,7 +369,7 @@ def _work(timed: Timed) -> str:
 def _times(name: str, timing: Timing) -> tuple[Cell, ...]:
     return (
         Cell(text=name),
-        _cell(f"{len(timing.samples)}"),
+        shown(f"{len(timing.samples)}"),
         *(
             Cell(text=render(seconds, "seconds(2)"), kind="measured")
             for seconds in (timing.minimum, timing.median, timing.maximum)
@@ -380,29 +380,3 @@ def _times(name: str, timing: Timing) -> tuple[Cell, ...]:
 def _link(run: SweepRun, text: Artifact) -> str:
     """A link as the record's own page writes it."""
     return f"[{literal(text.sha256[:12])}]({run.name}/{text.path})"
-
-
-def _cell(text: str) -> Cell:
-    return Cell(text=literal(text))
-
-
-def _table(
-    name: str,
-    title: str,
-    columns: str,
-    rows: Sequence[tuple[Cell, ...]],
-    ids: Sequence[str] = (),
-) -> Table:
-    """A table of the record; a column whose head begins with > is numeric."""
-    return Table(
-        name=name,
-        title=title,
-        caption="",
-        columns=tuple(
-            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
-            for head in columns.split("|")
-        ),
-        rows=tuple(rows),
-        row_ids=tuple(ids),
-        stack=True,
-    )

@@ -1,8 +1,8 @@
 """All tables of one timing record's page: programs, verdicts, processes, floor and series."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from report.exhibit import Cell, Column, Kind, Table, literal, valued
+from report.exhibit import Cell, Kind, Table, literal, shown, table_of, valued
 from report.notation import render
 from report.numbers.distinction import Interval
 from report.numbers.precision import POLICIES, Policy
@@ -24,7 +24,7 @@ def tables(run: TimingRun, values: Mapping[str, Value]) -> Iterator[Table]:
 def programs(run: TimingRun, values: Mapping[str, Value]) -> Table:
     """A row a program: its time and its error, of one and the same HLO."""
     rows = [_program(run, policy, values) for policy in POLICIES]
-    return _table(
+    return table_of(
         f"{run.name}-programs",
         "Each program’s time and error: one text, one hash",
         "Program|>Time that may be claimed|>Median, 95 % interval|Steadiness|>A/A band"
@@ -55,7 +55,7 @@ def _program(run: TimingRun, policy: Policy, values: Mapping[str, Value]) -> tup
             note=f"to {claim(resolution, resolution)}",
         ),
         _time(f"{path}/median_s", run.median_s(name), note=_span_s(run.interval_s(name))),
-        _cell(run.steadiness(policy).value),
+        shown(run.steadiness(policy).value),
         Cell(text=f"± {render(run.band(policy).high - 1, 'percent(1)')}", kind="measured"),
         Cell(text="none", kind="measured")
         if floors is None
@@ -88,7 +88,7 @@ def verdicts(run: TimingRun) -> Table:
     """A row a pair, with the verdict in words."""
     rows = [
         (
-            _cell(f"{one.upper()} against {two.upper()}"),
+            shown(f"{one.upper()} against {two.upper()}"),
             valued(
                 f"study#/timing/{run.name}/ratio/{one}-vs-{two}",
                 found.ratio,
@@ -99,11 +99,11 @@ def verdicts(run: TimingRun) -> Table:
             ),
             Cell(text=_span(found.interval) if found.interval else "none", kind="measured"),
             Cell(text=_span(found.band), kind="measured"),
-            _cell(found.verdict.value),
+            shown(found.verdict.value),
         )
         for (one, two), found in run.pairs.items()
     ]
-    return _table(
+    return table_of(
         f"{run.name}-verdicts",
         "What may be said of two programs, on this device and of no other",
         "Pair|>Ratio of times|>95 % interval, over processes|>A/A band|Verdict",
@@ -121,7 +121,7 @@ def floor(run: TimingRun) -> Table:
     base = f"study#/timing/{run.name}"
     rows = [
         (
-            _cell(text),
+            shown(text),
             _time(f"{base}/{part}/median_s", run.median_s(name)),
             Cell(text=_span_s(run.interval_s(name)), kind="measured"),
             valued(f"{base}/{part}/spread", run.interval_s(name).spread, "percent(1)", "measured"),
@@ -129,8 +129,8 @@ def floor(run: TimingRun) -> Table:
         for name, part, text in names
     ]
     step = valued(f"{base}/timer_step_s", run.tick_s, "seconds(0)", "measured")
-    rows.append((_cell("Smallest step between two readings"), step, _cell("–"), _cell("–")))
-    return _table(
+    rows.append((shown("Smallest step between two readings"), step, shown("–"), shown("–")))
+    return table_of(
         f"{run.name}-floor",
         "The floor under these times",
         "What was timed|>Median|>95 % interval|>Spread of processes",
@@ -143,7 +143,7 @@ def processes(run: TimingRun) -> Table:
     """A row a process: load, warm-up, and each program’s median."""
     rows = [
         (
-            _cell(f"{process.number}"),
+            shown(f"{process.number}"),
             Cell(
                 text="not recorded" if process.load is None else render(process.load, "fixed(1)"),
                 kind="measured",
@@ -164,16 +164,16 @@ def processes(run: TimingRun) -> Table:
     spreads = {policy: run.interval_s(f"{policy}-first").spread for policy in POLICIES}
     rows.append(
         (
-            _cell("Spread"),
-            _cell("–"),
-            _cell("–"),
+            shown("Spread"),
+            shown("–"),
+            shown("–"),
             *(
                 valued(f"{base}/{policy}/spread", spread, "percent(1)", "measured")
                 for policy, spread in spreads.items()
             ),
         )
     )
-    return _table(
+    return table_of(
         f"{run.name}-processes",
         "Processes: each started afresh, each with its own compilations",
         "Process|>Load before|>Warm calls of each|" + "|".join(f">{p.upper()}" for p in POLICIES),
@@ -204,7 +204,7 @@ def series(run: TimingRun) -> Table:
             rows.append(
                 (
                     Cell(text=f"`{name}`"),
-                    _cell(f"{process.number}"),
+                    shown(f"{process.number}"),
                     *(
                         Cell(text=_seconds(ns / 1e9), kind="measured")
                         for ns in (min(samples), process.series[name].median_s * 1e9, max(samples))
@@ -218,7 +218,7 @@ def series(run: TimingRun) -> Table:
                 )
             )
             ids.append(f"series-{process.number}-{name}")
-    return _table(
+    return table_of(
         f"{run.name}-series",
         f"{len(rows)} series of {run.request.steps:,} samples, each alone",
         "Series|>Process|>Minimum|>Median|>Maximum|>Flagged|Steadiness",
@@ -245,29 +245,3 @@ def _span_s(interval: Interval) -> str:
 
 def _span(interval: Interval) -> str:
     return f"{render(interval.low, 'fixed(3)')} to {render(interval.high, 'fixed(3)')}"
-
-
-def _cell(text: str) -> Cell:
-    return Cell(text=literal(text))
-
-
-def _table(
-    name: str,
-    title: str,
-    columns: str,
-    rows: Sequence[tuple[Cell, ...]],
-    ids: Sequence[str] = (),
-) -> Table:
-    """A table of the record; a column whose head begins with > is numeric."""
-    return Table(
-        name=name,
-        title=title,
-        caption="",
-        columns=tuple(
-            Column(head=head.removeprefix(">"), numeric=head.startswith(">"))
-            for head in columns.split("|")
-        ),
-        rows=tuple(rows),
-        row_ids=tuple(ids),
-        stack=True,
-    )
