@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from report.evidence import Evidence
 from report.ladder import RUNGS, Rung
 from report.numbers.reading import Fields
-from report.numbers.run import Artifact, CompilerMemory, Scope, recorded_at, source_of
+from report.numbers.run import Artifact, CompilerMemory, Scope, documents, recorded_at, source_of
 from report.source import Source
 
 SCHEMA = "assay/preflight/1"
@@ -405,13 +405,9 @@ class Preflight:
 def read_preflight(evidence: Evidence) -> Preflight:
     """The typed run, or EvidenceMismatch naming every field that is missing or contradictory."""
     record = evidence.record
-    report = Fields(record.report, f"{record.name}/report.json")
+    report, environment, config = documents(evidence)
     request, compiler = report.within("request"), report.within("compiler")
     libtpu = compiler.optional_within("libtpu")
-    environment = Fields(
-        record.environment, f"{record.name}/environment.json", faults=report.faults
-    )
-    config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
     files = {file.path: file.sha256 for file in record.files}
     scope = report.within("scope")
     instructions = _part(report, "instructions")

@@ -13,9 +13,9 @@ from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
     CompilerMemory,
-    Scope,
-    Setting,
+    MeasuredRun,
     agree_with_setting,
+    documents,
     read_artifact,
     read_memory,
     read_scope,
@@ -24,7 +24,6 @@ from report.numbers.run import (
 )
 from report.numbers.steadiness import Trend, trend_of
 from report.record import Record
-from report.source import Source
 
 Case = Literal["balanced", "outlier"]
 Policy = Literal["fp32", "bf16", "int8"]
@@ -178,16 +177,9 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrecisionRun:
+class PrecisionRun(MeasuredRun):
     """One recorded run of the precision lab."""
 
-    name: str
-    source: Source
-    """The run's report.json, with its digest."""
-    level: str
-    """`current` when made by today's lab, else `historic`."""
-    scope: Scope
-    setting: Setting
     request: Request
     inputs: Mapping[Case, Inputs]
     reference_norms: Mapping[Case, float]
@@ -196,18 +188,6 @@ class PrecisionRun:
     results: tuple[Result, ...]
     cluster: Cluster | None
     """The processes of a distributed run; None for a run of one."""
-
-    @property
-    def recorded_at(self) -> str:
-        return self.setting.recorded_at
-
-    @property
-    def device(self) -> str:
-        return self.setting.device_kind
-
-    @property
-    def made(self) -> str:
-        return f"measured on {self.device}"
 
     @property
     def extent(self) -> str:
@@ -221,11 +201,7 @@ class PrecisionRun:
 def read_precision(evidence: Evidence) -> PrecisionRun:
     """The typed run, or EvidenceMismatch naming every field that is missing or contradictory."""
     record = evidence.record
-    report = Fields(record.report, f"{record.name}/report.json")
-    environment = Fields(
-        record.environment, f"{record.name}/environment.json", faults=report.faults
-    )
-    config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
+    report, environment, config = documents(evidence)
     results = report.within("results")
     setting = read_setting(environment)
     inputs, floor = report.within("inputs"), report.within("timing_floor_s")

@@ -18,15 +18,14 @@ from report.numbers.precision import CASES, POLICIES
 from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
-    Scope,
-    Setting,
+    MeasuredRun,
     agree_with_setting,
+    documents,
     read_scope,
     read_setting,
     source_of,
 )
 from report.record import Record, parse_json
-from report.source import Source
 
 SCHEMA = "assay/replay/1"
 FOREIGN = "foreign/report.json"
@@ -178,14 +177,9 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
+class Replay(MeasuredRun):
     """One recorded run, worked out again."""
 
-    name: str
-    source: Source
-    level: str
-    scope: Scope
-    setting: Setting
     shape: tuple[int, int, int]
     """batch, features, outputs"""
     replayed: Replayed
@@ -195,14 +189,6 @@ class Replay:
     """By result, then by field."""
     splits: Mapping[str, Split]
     repeats: Mapping[str, Repeats]
-
-    @property
-    def recorded_at(self) -> str:
-        return self.setting.recorded_at
-
-    @property
-    def device(self) -> str:
-        return self.setting.device_kind
 
     @property
     def made(self) -> str:
@@ -248,11 +234,7 @@ class Replay:
 def read_replay(evidence: Evidence) -> Replay:
     """The typed replay, or EvidenceMismatch naming every field that is missing or contradictory."""
     record = evidence.record
-    report = Fields(record.report, f"{record.name}/report.json")
-    environment = Fields(
-        record.environment, f"{record.name}/environment.json", faults=report.faults
-    )
-    config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
+    report, environment, config = documents(evidence)
     request = report.within("request")
     files = {file.path: file.sha256 for file in record.files}
     fields = report.within("fields")

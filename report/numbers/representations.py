@@ -12,16 +12,15 @@ from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
     CompilerMemory,
-    Scope,
-    Setting,
+    MeasuredRun,
     agree_with_setting,
+    documents,
     read_artifact,
     read_memory,
     read_scope,
     read_setting,
     source_of,
 )
-from report.source import Source
 
 SCHEMA = "assay/representations/1"
 LAB = "representations"
@@ -322,14 +321,9 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepresentationsRun:
+class RepresentationsRun(MeasuredRun):
     """One recorded run of the representations lab."""
 
-    name: str
-    source: Source
-    level: str
-    scope: Scope
-    setting: Setting
     request: Request
     cases: Mapping[str, CaseInputs]
     policies: Mapping[str, PolicyFile]
@@ -337,18 +331,6 @@ class RepresentationsRun:
     programs: Mapping[str, Compiled]
     results: Mapping[str, Result]
     """By id."""
-
-    @property
-    def recorded_at(self) -> str:
-        return self.setting.recorded_at
-
-    @property
-    def device(self) -> str:
-        return self.setting.device_kind
-
-    @property
-    def made(self) -> str:
-        return f"measured on {self.device}"
 
     @property
     def extent(self) -> str:
@@ -384,11 +366,7 @@ class RepresentationsRun:
 def read_representations(evidence: Evidence) -> RepresentationsRun:
     """The typed run, or EvidenceMismatch naming every field that is missing or contradictory."""
     record = evidence.record
-    report = Fields(record.report, f"{record.name}/report.json")
-    environment = Fields(
-        record.environment, f"{record.name}/environment.json", faults=report.faults
-    )
-    config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
+    report, environment, config = documents(evidence)
     files = {file.path: file.sha256 for file in record.files}
     policies, results = report.within("policies"), report.within("results")
     inputs, reference = report.within("inputs"), report.within("reference")

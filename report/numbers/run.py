@@ -123,6 +123,40 @@ class Run(Protocol):
         """What it covers, in a few words, for the list of records."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRun:
+    """What each run has that one of our labs measured on a device: a `Run`, but for its extent."""
+
+    name: str
+    source: Source
+    level: str
+    scope: Scope
+    setting: Setting
+
+    @property
+    def recorded_at(self) -> str:
+        return self.setting.recorded_at
+
+    @property
+    def device(self) -> str:
+        return self.setting.device_kind
+
+    @property
+    def made(self) -> str:
+        return f"measured on {self.device}"
+
+
+def documents(evidence: Evidence) -> tuple[Fields, Fields, Fields]:
+    """A run's report, environment and config, whose faults are told together."""
+    record = evidence.record
+    report = Fields(record.report, f"{record.name}/report.json")
+    environment = Fields(
+        record.environment, f"{record.name}/environment.json", faults=report.faults
+    )
+    config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
+    return report, environment, config
+
+
 def source_of(evidence: Evidence) -> Source:
     """The run's report.json, with its digest."""
     name = evidence.record.name

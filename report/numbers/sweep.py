@@ -22,16 +22,15 @@ from report.numbers.run import (
     Artifact,
     CompilerMemory,
     Machine,
-    Scope,
-    Setting,
+    MeasuredRun,
     agree_with_setting,
+    documents,
     read_artifact,
     read_memory,
     read_scope,
     read_setting,
     source_of,
 )
-from report.source import Source
 
 SCHEMA = "assay/sweep/1"
 LAB = "batch_sweep"
@@ -172,16 +171,9 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRun:
+class SweepRun(MeasuredRun):
     """One recorded run of the sweep lab."""
 
-    name: str
-    source: Source
-    """The run's report.json, with its digest."""
-    level: str
-    """`current` when made by today's lab, else `historic`."""
-    scope: Scope
-    setting: Setting
     request: Request
     asked: Mapping[str, Mapping[Policy, Asked]]
     """What the sweep's products and the probe's squares request, under `sweep` and `matrix`."""
@@ -197,18 +189,6 @@ class SweepRun:
     """By policy, then by growing batch."""
 
     @property
-    def recorded_at(self) -> str:
-        return self.setting.recorded_at
-
-    @property
-    def device(self) -> str:
-        return self.setting.device_kind
-
-    @property
-    def made(self) -> str:
-        return f"measured on {self.device}"
-
-    @property
     def extent(self) -> str:
         batches, request = self.request.batches, self.request
         rows = f"{batches[0]} to {batches[-1]}" if len(batches) > 1 else f"{batches[0]}"
@@ -222,11 +202,7 @@ class SweepRun:
 def read_sweep(evidence: Evidence) -> SweepRun:
     """The typed run, or EvidenceMismatch naming every field that is missing or contradictory."""
     record = evidence.record
-    report = Fields(record.report, f"{record.name}/report.json")
-    environment = Fields(
-        record.environment, f"{record.name}/environment.json", faults=report.faults
-    )
-    config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
+    report, environment, config = documents(evidence)
     request = _request(report.within("request"))
     probe, floor = map(report.within, ("probe", "timing_floor_s"))
     rows = Rows(

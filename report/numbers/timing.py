@@ -20,17 +20,16 @@ from report.numbers.precision import (
 from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
+    MeasuredRun,
     Run,
-    Scope,
-    Setting,
     agree_with_setting,
+    documents,
     read_artifact,
     read_scope,
     read_setting,
     source_of,
 )
 from report.numbers.steadiness import BLOCKS, Steadiness, Trend, blocks_of, together, trend_of
-from report.source import Source
 
 SCHEMA = "assay/timing/1"
 LAB = "timing_study"
@@ -121,16 +120,9 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimingRun:
+class TimingRun(MeasuredRun):
     """One recorded run of the timing lab."""
 
-    name: str
-    source: Source
-    """The run's report.json, with its digest."""
-    level: str
-    """`current` when made by today's lab, else `historic`."""
-    scope: Scope
-    setting: Setting
     request: Request
     clock: str
     """What the system calls the clock."""
@@ -138,19 +130,6 @@ class TimingRun:
     processes: tuple[Process, ...]
     accuracy: str
     """The precision record that holds the same programs, checked by the lab; empty for none."""
-
-    @property
-    def recorded_at(self) -> str:
-        """UTC, such as 2026-11-30T01:02:03Z."""
-        return self.setting.recorded_at
-
-    @property
-    def device(self) -> str:
-        return self.setting.device_kind
-
-    @property
-    def made(self) -> str:
-        return f"measured on {self.setting.device_kind}"
 
     @property
     def extent(self) -> str:
@@ -254,11 +233,7 @@ def twin_ratios(process: Process, policy: Policy) -> list[float]:
 def read_timing(evidence: Evidence) -> TimingRun:
     """The typed run, or EvidenceMismatch naming every field that is missing or contradictory."""
     record = evidence.record
-    report = Fields(record.report, f"{record.name}/report.json")
-    environment = Fields(
-        record.environment, f"{record.name}/environment.json", faults=report.faults
-    )
-    config = Fields(record.config, f"{record.name}/config.json", faults=report.faults)
+    report, environment, config = documents(evidence)
     files = {file.path: file.sha256 for file in record.files}
     request = _request(report.within("request"))
     programs, processes = report.within("programs"), report.within("processes")

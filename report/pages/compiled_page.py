@@ -8,9 +8,9 @@ from report.exhibit import code, literal
 from report.numbers.lowering import BATCH_ONE, LESSON, SQUARE, Preflight
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, table_context
-from report.pages.press import Page, Press
+from report.pages.press import Press
 from report.pages.prose import Galley
-from report.pages.record_page import common, flat, level_in_words, program_text
+from report.pages.record_page import Steps, common, flat, page_of, program_text
 
 PRINTED = (f"int8-{LESSON}", f"int8-scaled-{BATCH_ONE}")
 """Programs whose texts for one target are printed on the page; others are a click away."""
@@ -31,17 +31,14 @@ SECTIONS = {
 }
 
 
-def set_compiled(
-    press: Press, evidence: Evidence, run: Preflight, steps: Sequence[tuple[str, str, str, str]]
-) -> None:
+def set_compiled(press: Press, evidence: Evidence, run: Preflight, steps: Steps) -> None:
     """Set `records/<name>.html` of a preflight."""
     record = evidence.record
-    page = Page(
-        path=f"records/{record.name}.html",
-        kind="compiled",
-        title=record.name,
+    page = page_of(
+        evidence,
+        steps,
+        "compiled",
         description=f"The record {record.name}: programs as compilers take them, with nothing run.",
-        eyebrow="Record",
         deck=(
             f"One run of the lab {code(str(record.config['lab']))}, byte for byte as written: what "
             "compilers made of programs for targets that were not there."
@@ -51,12 +48,7 @@ def set_compiled(
             ("Compiler", literal(f"libtpu {run.compiler}" if run.compiler else "XLA, for the CPU")),
             ("Recorded", literal(run.recorded_at)),
             ("JAX", literal(run.jax)),
-            ("Evidence", level_in_words(evidence)),
-            ("Files", f"{len(record.files)}"),
         ),
-        records=(record.name,),
-        contents=True,
-        steps=steps,
     )
     galley = press.galley(page.path)
     compiler = {key: value for key, value in record.report["compiler"].items() if key != "libtpu"}

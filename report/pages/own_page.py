@@ -1,6 +1,5 @@
 """The page of a run whose lab is not known here: every field that it wrote, and its files."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from report.evidence import Evidence
@@ -8,21 +7,18 @@ from report.exhibit import code, literal
 from report.numbers.own import OwnRun, sections_of
 from report.numbers.own_pointers import place
 from report.pages.desk import Heading
-from report.pages.press import Page, Press
-from report.pages.record_page import common, flat, level_in_words
+from report.pages.press import Press
+from report.pages.record_page import Steps, common, flat, page_of
 
 
-def set_own(
-    press: Press, evidence: Evidence, run: OwnRun, steps: Sequence[tuple[str, str, str, str]]
-) -> None:
+def set_own(press: Press, evidence: Evidence, run: OwnRun, steps: Steps) -> None:
     """Set `records/<name>.html` of a run of any lab."""
     record = evidence.record
-    page = Page(
-        path=f"records/{record.name}.html",
-        kind="own",
-        title=record.name,
+    page = page_of(
+        evidence,
+        steps,
+        "own",
         description=f"The recorded run {record.name}: every field that its lab wrote.",
-        eyebrow="Record",
         deck=(
             f"One run of the lab {code(run.lab)}, byte for byte as written. These pages do not know"
             " this lab: they print what it wrote, and work nothing out from it."
@@ -30,12 +26,7 @@ def set_own(
         facts=(
             ("Device", literal(run.device)),
             ("Recorded", literal(run.recorded_at)),
-            ("Evidence", level_in_words(evidence)),
-            ("Files", f"{len(record.files)}"),
         ),
-        records=(record.name,),
-        contents=True,
-        steps=steps,
     )
     galley = press.galley(page.path)
     parts = [

@@ -1,6 +1,6 @@
 """Which module sets the page of a record, and what such a record is for, by the kind of its run."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from report.evidence import Evidence
@@ -15,13 +15,13 @@ from report.numbers.timing import TimingRun
 from report.pages.compiled_page import set_compiled
 from report.pages.own_page import set_own
 from report.pages.press import Press
-from report.pages.record_page import set_record
+from report.pages.record_page import Steps, set_record
 from report.pages.replay_page import set_replay
 from report.pages.representations_page import set_representations
 from report.pages.sweep_page import set_sweep
 from report.pages.timing_page import set_timing
 
-Setter = Callable[[Press, Evidence, Any, Sequence[tuple[str, str, str, str]]], None]
+Setter = Callable[[Press, Evidence, Any, Steps], None]
 
 SETTERS: Mapping[type[Run], Setter] = {
     PrecisionRun: set_record,

@@ -29,19 +29,18 @@ MAX_TEXT = 60_000
 """Characters of a program that are shown on the page; longer ones are linked."""
 
 Rows = Sequence[tuple[Cell, ...]]
+Steps = Sequence[tuple[str, str, str, str]]
+"""The records before and after: way, word, path and name."""
 
 
-def set_record(
-    press: Press, evidence: Evidence, run: PrecisionRun, steps: Sequence[tuple[str, str, str, str]]
-) -> None:
+def set_record(press: Press, evidence: Evidence, run: PrecisionRun, steps: Steps) -> None:
     """Set `records/<name>.html` of a precision run."""
     record = evidence.record
-    page = Page(
-        path=f"records/{record.name}.html",
-        kind="record",
-        title=record.name,
+    page = page_of(
+        evidence,
+        steps,
+        "record",
         description=f"The recorded run {record.name}: what was asked, where it ran, what came out.",
-        eyebrow="Record",
         deck=(
             f"One run of the lab {code(record.config['lab']).text}, byte for byte as written, with"
             " what was asked, where it ran, what came out, and every file."
@@ -51,12 +50,7 @@ def set_record(
             *((("Share", run.cluster.extent),) if run.cluster else ()),
             ("Recorded", literal(run.setting.recorded_at)),
             ("JAX", literal(run.setting.jax)),
-            ("Evidence", level_in_words(evidence)),
-            ("Files", f"{len(record.files)}"),
         ),
-        records=(record.name,),
-        contents=True,
-        steps=steps,
     )
     galley = press.galley(page.path)
     absent = {"trace": record.trace is None, "cluster": run.cluster is None}
@@ -161,6 +155,35 @@ MAIN = {
     "virtual_machine.present",
 }
 """Fields of environment.json that are shown unasked; the others are one step away."""
+
+
+def page_of(
+    evidence: Evidence,
+    steps: Steps,
+    kind: str,
+    *,
+    description: str,
+    deck: str,
+    facts: Sequence[tuple[str, str]],
+) -> Page:
+    """The page of one record: `facts`, then how far it may be believed, and how large it is."""
+    record = evidence.record
+    return Page(
+        path=f"records/{record.name}.html",
+        kind=kind,
+        title=record.name,
+        description=description,
+        eyebrow="Record",
+        deck=deck,
+        facts=(
+            *facts,
+            ("Evidence", level_in_words(evidence)),
+            ("Files", f"{len(record.files)}"),
+        ),
+        records=(record.name,),
+        contents=True,
+        steps=steps,
+    )
 
 
 def common(evidence: Evidence, galley: Galley) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from report.numbers.replay import WORDS, Replay
 from report.pages.anchors import relative
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, table_context
-from report.pages.press import Page, Press
+from report.pages.press import Press
 from report.pages.prose import Galley
-from report.pages.record_page import common, level_in_words
+from report.pages.record_page import Steps, common, page_of
 
 SECTIONS = {
     "verdict": "Verdict",
@@ -25,18 +25,15 @@ SECTIONS = {
 }
 
 
-def set_replay(
-    press: Press, evidence: Evidence, run: Replay, steps: Sequence[tuple[str, str, str, str]]
-) -> None:
+def set_replay(press: Press, evidence: Evidence, run: Replay, steps: Steps) -> None:
     """Set `records/<name>.html` of a replay."""
     record, replayed = evidence.record, run.replayed
     subject = "The published run" if replayed.foreign else f"The record {code(replayed.name)}"
-    page = Page(
-        path=f"records/{record.name}.html",
-        kind="replay",
-        title=record.name,
+    page = page_of(
+        evidence,
+        steps,
+        "replay",
         description=f"The record {record.name}: a run worked out again, field by field.",
-        eyebrow="Record",
         deck=(
             f"{subject}, compared with this machine: inputs made again, products run again, "
             f"{run.verdict}."
@@ -46,12 +43,7 @@ def set_replay(
             ("Device here", literal(run.device)),
             ("Recorded", literal(run.recorded_at)),
             ("JAX", literal(run.setting.jax)),
-            ("Evidence", level_in_words(evidence)),
-            ("Files", f"{len(record.files)}"),
         ),
-        records=(record.name,),
-        contents=True,
-        steps=steps,
     )
     galley = press.galley(page.path)
     galley.headings += [Heading(level=2, id=id_, text=text) for id_, text in SECTIONS.items()]

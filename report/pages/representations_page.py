@@ -1,6 +1,6 @@
 """The page of one representations run: every policy on every case, and each error's parts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from markupsafe import Markup
@@ -13,10 +13,10 @@ from report.numbers.representations import CASE_NAMES, RepresentationsRun
 from report.numbers.run import Artifact
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, table_context
-from report.pages.press import Page, Press
+from report.pages.press import Press
 from report.pages.prose import Galley
+from report.pages.record_page import Steps, common, flat, page_of, record_table
 from report.pages.record_page import code as code_cell
-from report.pages.record_page import common, flat, level_in_words, record_table
 
 FIGURES = ("outlier-repair", "error-anatomy", "bound-ratios")
 """Drawn of the featured run; they stand on its page."""
@@ -39,19 +39,18 @@ def set_representations(
     press: Press,
     evidence: Evidence,
     run: RepresentationsRun,
-    steps: Sequence[tuple[str, str, str, str]],
+    steps: Steps,
 ) -> None:
     """Set `records/<name>.html` of a representations run."""
     record = evidence.record
-    page = Page(
-        path=f"records/{record.name}.html",
-        kind="representations",
-        title=record.name,
+    page = page_of(
+        evidence,
+        steps,
+        "representations",
         description=(
             f"The record {record.name}: one product under {len(run.policies)} precision policies,"
             " with the parts and the bound of every error."
         ),
-        eyebrow="Record",
         deck=(
             f"One run of the lab {code(str(record.config['lab']))}, byte for byte as written: one "
             "product under every policy, each error’s parts, and how far it could have gone."
@@ -61,12 +60,7 @@ def set_representations(
             ("Recorded", literal(run.recorded_at)),
             ("JAX", literal(run.setting.jax)),
             ("Policies", f"{len(run.policies)}, on {len(run.cases)} cases"),
-            ("Evidence", level_in_words(evidence)),
-            ("Files", f"{len(record.files)}"),
         ),
-        records=(record.name,),
-        contents=True,
-        steps=steps,
     )
     galley = press.galley(page.path)
     galley.headings += [Heading(level=2, id=anchor, text=text) for anchor, text in SECTIONS.items()]

@@ -13,9 +13,9 @@ from report.numbers.sweep import SweepRun, Timed
 from report.numbers.worked_sweep import SLOWER, Curve, Row, SweepStudy, study_sweep
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, table_context
-from report.pages.press import Page, Press
+from report.pages.press import Press
 from report.pages.prose import Galley
-from report.pages.record_page import common, flat, level_in_words, program_text
+from report.pages.record_page import Steps, common, flat, page_of, program_text
 
 FIGURES = ("batch-sweep", "traffic-models")
 """On the page of the run that they were drawn from."""
@@ -44,21 +44,18 @@ SECTIONS = {
 }
 
 
-def set_sweep(
-    press: Press, evidence: Evidence, run: SweepRun, steps: Sequence[tuple[str, str, str, str]]
-) -> None:
+def set_sweep(press: Press, evidence: Evidence, run: SweepRun, steps: Steps) -> None:
     """Set `records/<name>.html` of a sweep."""
     record = evidence.record
     study = study_sweep(run)
-    page = Page(
-        path=f"records/{record.name}.html",
-        kind="sweep",
-        title=record.name,
+    page = page_of(
+        evidence,
+        steps,
+        "sweep",
         description=(
             f"The record {record.name}: one product at growing batch, under the rates that its"
             " own device was seen to reach."
         ),
-        eyebrow="Record",
         deck=(
             f"One run of the lab {code(str(record.config['lab']))}, byte for byte as written: a"
             " product at growing batch, and a probe of what its device can do."
@@ -68,12 +65,7 @@ def set_sweep(
             ("Processor", literal(run.machine.cpu_model)),
             ("Recorded", literal(run.recorded_at)),
             ("JAX", literal(run.setting.jax)),
-            ("Evidence", level_in_words(evidence)),
-            ("Files", f"{len(record.files)}"),
         ),
-        records=(record.name,),
-        contents=True,
-        steps=steps,
     )
     galley = press.galley(page.path)
     shown = figures(press, run, galley)

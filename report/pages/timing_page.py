@@ -1,6 +1,6 @@
 """The page of one timing run: what may be said of each time, and every reason why not more."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -14,9 +14,9 @@ from report.numbers.timing import FLOORS_ABOVE, TimingRun
 from report.pages.anchors import NOUNS, Anchor, Anchors
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, table_context
-from report.pages.press import Page, Press
+from report.pages.press import Press
 from report.pages.prose import Galley
-from report.pages.record_page import common, flat, level_in_words, program_text
+from report.pages.record_page import Steps, common, flat, page_of, program_text
 
 FIGURES = ("timing-verdicts", "sample-strips")
 """Drawn from the featured run, and shown on its page in this order."""
@@ -55,17 +55,14 @@ def add_timing_anchors(study: Study, figures: Mapping[str, Figure], anchors: Anc
         )
 
 
-def set_timing(
-    press: Press, evidence: Evidence, run: TimingRun, steps: Sequence[tuple[str, str, str, str]]
-) -> None:
+def set_timing(press: Press, evidence: Evidence, run: TimingRun, steps: Steps) -> None:
     """Set `records/<name>.html` of a timing run."""
     record = evidence.record
-    page = Page(
-        path=path_of(run),
-        kind="timing",
-        title=run.name,
+    page = page_of(
+        evidence,
+        steps,
+        "timing",
         description=f"The recorded run {run.name}: how long three products take, and how surely.",
-        eyebrow="Record",
         deck=(
             f"One run of the lab {code(str(record.config['lab']))}, byte for byte as written: each "
             "program timed beside its own twin, in several processes, with what may be claimed."
@@ -76,12 +73,7 @@ def set_timing(
             ("Dispatch", {"sync": "synchronous", "async": "asynchronous"}[run.request.dispatch]),
             ("Recorded", literal(run.recorded_at)),
             ("JAX", literal(run.setting.jax)),
-            ("Evidence", level_in_words(evidence)),
-            ("Files", f"{len(record.files)}"),
         ),
-        records=(run.name,),
-        contents=True,
-        steps=steps,
     )
     galley = press.galley(page.path)
     galley.headings += [Heading(level=2, id=anchor, text=text) for anchor, text in SECTIONS.items()]
