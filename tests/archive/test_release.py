@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections import Counter
 from hashlib import sha256
 from pathlib import Path
 
@@ -431,6 +432,19 @@ def test_a_forged_copy_gets_no_signers_name(copy, pin, tmp_path):
     assert told["author"]["name"] is None
     assert "lab@example.org" not in json.dumps(told)
     assert verdict(copy)["exit"] == 10
+
+
+def test_few_numeric_cells_of_the_report_stand_without_a_claim(signed):
+    """Those that remain are counts and a largest rounding that no signed file states alone."""
+    html = (signed / f"reports/{REPORT}.html").read_text("utf-8")
+    cells = re.findall(r'<td class="r" data-h="([^"]*)">(.*?)</td>', html, re.DOTALL)
+    numbers = [(head, "id=" in cell) for head, cell in cells if re.search(">[^<]*[0-9]", cell)]
+    without = Counter(head for head, claimed in numbers if not claimed)
+    drawn = {name: without.pop(name, 0) for name in ("Marks", "In columns")}
+
+    assert sum(claimed for _, claimed in numbers) == 6 + 2 + 9, "errors, steps and bytes"
+    assert without == {"Values drawn": 2, "Different numbers stored": 2, "Largest rounding": 2}
+    assert all(drawn.values()), "rows of the timeline's drawing"
 
 
 def test_the_number_of_a_claim_is_derived_even_when_all_is_signed_anew(copy, house, assay):

@@ -226,3 +226,49 @@ def test_what_the_lesson_says_in_words_of_the_compiled_programs(built: Path):
     assert "convert(%param_0)" not in kept
     for shape in ("1,127", "127,65"):
         assert f"s32[{shape}]{{1,0}} convert(" in converted, "it first converts both to INT32"
+
+
+def recorded(built: Path, name: str) -> dict[str, object]:
+    return json.loads((built / f"site/records/{name}/report.json").read_text("utf-8"))
+
+
+def test_each_time_on_a_record_page_is_a_claim_on_its_own_row(built: Path, claims):
+    run, page = "precision-cpu", "records/precision-cpu.html"
+    told = {each["pointer"]: each["text"] for each in claims if each["page"] == page}
+    report = recorded(built, run)
+    rows = {
+        f"results/{name}/timing_s": each["timing_s"] for name, each in report["results"].items()
+    }
+    rows |= {f"timing_floor_s/{name}": times for name, times in report["timing_floor_s"].items()}
+
+    assert len(rows) == 8
+    for row, times in rows.items():
+        for part in ("minimum", "median", "maximum"):
+            assert told[f"{run}#/{row}/{part}"] == render(times[part], "seconds(2)")
+
+
+def test_the_claimed_scales_are_the_smallest_and_the_largest_of_x_and_w(built: Path, claims):
+    run = "precision-cpu"
+    for name in ("balanced-int8", "outlier-int8"):
+        found = recorded(built, run)["results"][name]["quantization"]
+        scales = [*found["x_scales"], *found["w_scales"]]
+        pointers = [
+            each["pointer"]
+            for each in claims
+            if each["page"] == f"records/{run}.html"
+            and each["pointer"].startswith(f"{run}#/results/{name}/quantization/")
+        ]
+        values = [published(built / "site", pointer) for pointer in pointers]
+        assert values == [min(scales), max(scales), found["max_abs_accumulator"]]
+
+
+def test_a_bound_that_no_program_met_is_claimed_of_its_codes(built: Path, claims):
+    run = "representations-cpu"
+    results = recorded(built, run)["results"]
+    pointers = {each["pointer"] for each in claims if each["page"] == f"records/{run}.html"}
+    alone = [name for name, each in results.items() if each.get("codes_bound")]
+
+    assert alone
+    for name in alone:
+        assert f"{run}#/results/{name}/codes_bound/worst_ratio" in pointers
+        assert f"{run}#/results/{name}/bound/worst_ratio" not in pointers

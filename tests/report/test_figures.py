@@ -24,6 +24,7 @@ from report.figures.axes import decades, on_log_axis
 from report.figures.pack import pack, unpack
 from report.figures.render import LARGEST_SPEC, render
 from report.figures.svg import inline
+from report.notation import render as printed
 from report.numbers.study import work_out
 from tests.report.numbers_ground import ROOT, content, edited, evidence, study
 
@@ -393,3 +394,29 @@ def test_a_drawn_file_has_the_weights_that_its_labels_ask_for():
 
     assert rendering.FONTS.is_dir()  # and importing it has registered what it holds
     assert ink(600) == ink(700) > 1.15 * ink(400)
+
+
+@pytest.mark.parametrize(
+    ("figure", "pointers"),
+    [
+        ("error-by-policy", ["results/balanced-fp32/relative_l2_error"]),
+        ("bytes-by-policy", ["results/balanced-int8/stored_bytes/scales"]),
+        ("quantization-step", ["study#/quantization_step/outlier"]),
+        (
+            "outlier-repair",
+            ["representations-cpu/int8-smoothing/extra_bytes"],
+        ),
+        ("error-anatomy", ["anatomy/representation", "anatomy/total"]),
+        ("bound-ratios", ["bound/percentiles/p95", "bound/worst_ratio"]),
+        ("timing-verdicts", ["study#/timing/timing-cpu/ratio/"]),
+    ],
+)
+def test_the_table_under_a_figure_claims_what_was_drawn(figure, pointers):
+    cells = [cell for row in drawn()[figure].table.rows for cell in row if cell.pointer]
+
+    for pointer in pointers:
+        assert any(pointer in cell.pointer for cell in cells)
+    for cell in cells:
+        found = study().values.lookup(cell.pointer)
+        assert printed(found.printable, cell.format, reason=found.reason) == cell.text
+        assert found.kind == cell.kind, cell
