@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -24,8 +24,9 @@ from report.errors import (
 )
 from report.evidence import verify_manifest
 from report.numbers import comparing as records
+from report.numbers.comparing import Difference
 from report.numbers.profile import Profile
-from report.numbers.profile_compare import FACTORS, Difference
+from report.numbers.profile_compare import FACTORS
 from report.numbers.trace import SCHEMA, SUMMARY, read_summary
 from report.record import Record, load_record, parse_json, printable
 from report.source import Source
@@ -92,12 +93,7 @@ def recorded_differences(one: Capture, two: Capture, factor: str) -> tuple[Diffe
     found = records.compare(one.record, two.record)
     brought = records.FOLLOWS.get(factor, ())
     return tuple(
-        Difference(
-            factor=factor if each.factor in brought else each.factor,
-            field=each.field,
-            one=each.one,
-            two=each.two,
-        )
+        replace(each, factor=factor) if each.factor in brought else each
         for each in found.differences
     )
 

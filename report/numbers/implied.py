@@ -50,3 +50,12 @@ def triangle_closes(fields: Fields, sides: Mapping[str, float | None]) -> None:
         if side > others * (1 + ROUNDED):
             told = " and ".join(other for other in known if other != key)
             fields.fault(key, f"{side}", f"at most {others:.4g}, which is {told} together")
+
+
+def bytes_add_up(fields: Fields, sums: Mapping[str, int]) -> None:
+    """Each sum of stored bytes is that of its parts, and something is stored at all."""
+    for key, worked_out in sums.items():
+        if (found := fields.count(key)) != worked_out:
+            fields.fault(key, f"{found}", f"{worked_out}, the sum of its parts")
+    if not sums["total"]:
+        fields.fault("total", "0", "at least one stored byte")

@@ -8,7 +8,7 @@ from typing import Literal
 
 from report.evidence import Evidence
 from report.numbers.cluster import Cluster, read_cluster
-from report.numbers.implied import peak_fits, sqnr_follows
+from report.numbers.implied import bytes_add_up, peak_fits, sqnr_follows
 from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
@@ -312,12 +312,7 @@ def read_stored(fields: Fields) -> StoredBytes:
         x_scales=fields.count("x_scales"),
         w_scales=fields.count("w_scales"),
     )
-    sums = {"values": stored.values, "scales": stored.scales, "total": stored.total}
-    for key, worked_out in sums.items():
-        if (found := fields.count(key)) != worked_out:
-            fields.fault(key, f"{found}", f"{worked_out}, the sum of its parts")
-    if not stored.total:
-        fields.fault("total", "0", "at least one stored byte")
+    bytes_add_up(fields, {"values": stored.values, "scales": stored.scales, "total": stored.total})
     return stored
 
 

@@ -13,7 +13,9 @@ from statistics import median, quantiles
 
 from report.errors import NumericalFailure
 from report.notation import render
+from report.numbers.comparing import Difference
 from report.numbers.measures import NS_PER_S
+from report.numbers.meters import SAME, UNRANKED
 from report.numbers.profile import Profile, Step
 
 FACTORS = ("device", "program", "steps", "versions", "profiler", "processes")
@@ -28,22 +30,10 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
 
 LEAST_PAIRS = 5
 """Fewer ratios than this have no middle half to speak of."""
-SAME = "not distinguishable"
-UNRANKED = "not ranked: times of a CPU"
 ABSENT = "—"
 
 _PASSING = ("start", "stop", "time", "process_id", "pid")
 """In the name of a plane's statistic that is another one each time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """One thing that is not the same in both, and the factor that it belongs to."""
-
-    factor: str
-    field: str
-    one: str
-    two: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

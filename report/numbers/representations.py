@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from report.evidence import Evidence
-from report.numbers.implied import ROUNDED, peak_fits, triangle_closes
+from report.numbers.implied import ROUNDED, bytes_add_up, peak_fits, triangle_closes
 from report.numbers.reading import Fields
 from report.numbers.run import (
     Artifact,
@@ -640,12 +640,7 @@ def _stored(fields: Fields) -> StoredBytes:
         w_scales=fields.count("w_scales"),
         other=fields.count("other"),
     )
-    sums = {"codes": stored.codes, "scales": stored.scales, "total": stored.total}
-    for key, worked_out in sums.items():
-        if (found := fields.count(key)) != worked_out:
-            fields.fault(key, f"{found}", f"{worked_out}, the sum of its parts")
-    if not stored.total:
-        fields.fault("total", "0", "at least one stored byte")
+    bytes_add_up(fields, {"codes": stored.codes, "scales": stored.scales, "total": stored.total})
     return stored
 
 
