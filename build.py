@@ -289,12 +289,14 @@ def compare(options: Namespace, voice: Voice) -> int:
 def trace(options: Namespace, voice: Voice) -> int:
     """Qualify a profile and read it, with no server: in words, as JSON or CSV, as a page."""
     from report.archive import profiles
-    from report.command_line import write
+    from report.command_line import usage, write
     from report.numbers.profile_compare import compare as compare_profiles
     from report.pages.exhibits import to_csv
     from report.tables import profile as answer
 
     profiles.check_factor(options.factor or "")
+    if options.repeat and not options.against:
+        usage("--repeat is a second capture of the profile that --against names.")
     with voice:
         voice.stage("Reading the profile")
         found = profiles.read(options.path, voice.stage)
@@ -302,12 +304,18 @@ def trace(options: Namespace, voice: Voice) -> int:
         if options.against:
             voice.stage("Reading the other profile")
             other = profiles.read(options.against, voice.stage)
+            repeat = None
+            if options.repeat:
+                voice.stage("Reading its repeat")
+                repeat = profiles.read(options.repeat, voice.stage)
+                profiles.check_repeat(other, repeat)
             comparison = compare_profiles(
                 found.profile,
                 other.profile,
                 names=(found.label, other.label),
                 factor=options.factor or "",
                 also=profiles.recorded_differences(found, other, options.factor or ""),
+                repeat=repeat.profile if repeat else None,
             )
         if options.csv:
             write(options.csv, to_csv(list(answer.rows(found.profile))))

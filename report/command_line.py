@@ -230,6 +230,8 @@ def _add_options(command: str, add: Callable[..., object]) -> None:
                 help="a folder with its page, to open from disk",
             )
             add("--against", type=_place, metavar="PATH", help="another profile, step by step")
+            again = "that other profile, captured once more: what they differ by is the noise floor"
+            add("--repeat", type=_place, metavar="PATH", help=again)
             add("--factor", metavar="NAME", help="the one thing that was changed on purpose")
         case _:
             _add_release_options(command, add)

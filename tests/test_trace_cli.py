@@ -177,3 +177,20 @@ def test_without_jax_a_raw_capture_says_how_to_add_it(assay, tmp_path):
 
     assert done.returncode == 3, done.stderr
     assert "make lab" in done.stderr
+
+
+def test_a_repeat_belongs_to_another_profile(assay):
+    done = assay(PROJECT, "trace", RECORD, "--repeat", RECORD)
+
+    assert done.returncode == 2
+    assert "--against" in done.stderr
+
+
+def test_a_capture_of_something_else_is_no_repeat(assay):
+    other = RECORD.with_name("precision-batch-one")
+
+    done = assay(PROJECT, "trace", RECORD, "--against", RECORD, "--repeat", other)
+
+    assert done.returncode == 7
+    assert "precision-batch-one is no repeat of precision-cpu" in done.stderr
+    assert "request/batch" in done.stderr

@@ -21,12 +21,13 @@ from report.errors import (
     ReportError,
     UsageFault,
     did_you_mean,
+    raise_if_any,
 )
 from report.evidence import verify_manifest
 from report.numbers import comparing as records
 from report.numbers.comparing import Difference
 from report.numbers.profile import Profile
-from report.numbers.profile_compare import FACTORS
+from report.numbers.profile_compare import FACTORS, differences
 from report.numbers.trace import SCHEMA, SUMMARY, read_summary
 from report.record import Record, load_record, parse_json, printable
 from report.source import Source
@@ -81,6 +82,17 @@ def check_factor(factor: str) -> None:
     known = (*FACTORS, *records.FACTORS)
     if factor and factor not in known:
         raise UsageFault(f"There is no factor {factor!r}.", hint=did_you_mean(factor, known))
+
+
+def check_repeat(other: Capture, repeat: Capture) -> None:
+    """Raise EvidenceMismatch unless both are captures of the same program, made in the same way."""
+    found = (*differences(other.profile, repeat.profile), *recorded_differences(other, repeat, ""))
+    raise_if_any(
+        EvidenceMismatch,
+        f"{repeat.label} is no repeat of {other.label}:",
+        [Fault(where=each.field, found=each.two, expected=each.one) for each in found],
+        hint="Capture the same program again, with nothing changed, into a folder of its own.",
+    )
 
 
 def recorded_differences(one: Capture, two: Capture, factor: str) -> tuple[Difference, ...]:

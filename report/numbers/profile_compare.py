@@ -15,7 +15,7 @@ from report.errors import NumericalFailure
 from report.notation import render
 from report.numbers.comparing import Difference
 from report.numbers.measures import NS_PER_S
-from report.numbers.meters import SAME, UNRANKED
+from report.numbers.meters import NO_FLOOR, SAME, UNRANKED
 from report.numbers.profile import Profile, Step
 
 FACTORS = ("device", "program", "steps", "versions", "profiler", "processes")
@@ -129,10 +129,28 @@ def compare(
     names: tuple[str, str],
     factor: str = "",
     also: Sequence[Difference] = (),
+    repeat: Profile | None = None,
 ) -> ProfileComparison:
-    """Set two captures side by side; `also` are differences that are known from elsewhere."""
+    """Set two captures side by side; `also` are differences that are known from elsewhere.
+
+    `repeat` captures what `two` does once more. What these differ by is the noise floor: two
+    captures of one program differ by more than the steps of either. Without it nothing is ranked.
+    """
+    pairs, unpaired = _pair(one, two)
+    return ProfileComparison(
+        names=names,
+        factor=factor,
+        differences=(*differences(one, two), *also),
+        pairs=pairs,
+        unpaired=unpaired,
+        results=tuple(_results(one, two, pairs, repeat)),
+    )
+
+
+def differences(one: Profile, two: Profile) -> tuple[Difference, ...]:
+    """What two captures show of the conditions they were made under, where they differ."""
     left, right = dict(_fields(one)), dict(_fields(two))
-    found = [
+    return tuple(
         Difference(
             factor=field.partition("/")[0],
             field=field,
@@ -141,15 +159,6 @@ def compare(
         )
         for field in sorted(left.keys() | right.keys())
         if left.get(field) != right.get(field)
-    ]
-    pairs, unpaired = _pair(one, two)
-    return ProfileComparison(
-        names=names,
-        factor=factor,
-        differences=(*found, *also),
-        pairs=pairs,
-        unpaired=unpaired,
-        results=tuple(_results(one, two, pairs)),
     )
 
 
@@ -213,33 +222,61 @@ def _by_key(profile: Profile) -> dict[tuple[str, int | None, str], Step]:
     return found
 
 
-def _results(one: Profile, two: Profile, pairs: Sequence[Pair]) -> Iterator[Result]:
-    on_cpu = "cpu" in {one.platform, two.platform} or not (one.sees_devices and two.sees_devices)
-    times: Mapping[str, Callable[[Step], int | None]] = {
-        "the time of steps on the host": lambda step: step.duration_ns,
-        "the busy time of devices in steps": _device_ns,
-        "the time of operations on host threads": lambda step: step.operations_busy_ns,
-    }
-    for name, time in times.items():
-        both = [(time(pair.step), time(pair.other)) for pair in pairs]
-        told = [(a, b) for a, b in both if a is not None and b is not None and a > 0]
-        if told:
-            yield _result(name, told, on_cpu)
-
-
 def _device_ns(step: Step) -> int | None:
     return sum(share.busy_ns for share in step.devices) if step.devices else None
 
 
-def _result(name: str, told: Sequence[tuple[int, int]], on_cpu: bool) -> Result:
-    ratios = [b / a for a, b in told]
-    few = len(ratios) < LEAST_PAIRS
-    low, middle, high = (None, None, None) if few else quantiles(ratios, n=4, method="inclusive")
+TIMES: Mapping[str, Callable[[Step], int | None]] = {
+    "the time of steps on the host": lambda step: step.duration_ns,
+    "the busy time of devices in steps": _device_ns,
+    "the time of operations on host threads": lambda step: step.operations_busy_ns,
+}
+
+
+def _results(
+    one: Profile, two: Profile, pairs: Sequence[Pair], repeat: Profile | None
+) -> Iterator[Result]:
+    on_cpu = "cpu" in {one.platform, two.platform} or not (one.sees_devices and two.sees_devices)
+    again = _pair(two, repeat)[0] if repeat else ()
+    for name, time in TIMES.items():
+        if told := _told(pairs, time):
+            yield _result(name, told, on_cpu, _reach(_told(again, time)))
+
+
+def _told(pairs: Sequence[Pair], time: Callable[[Step], int | None]) -> tuple[tuple[int, int], ...]:
+    """One time of both steps of each pair that tells it."""
+    both = [(time(pair.step), time(pair.other)) for pair in pairs]
+    return tuple((a, b) for a, b in both if a is not None and b is not None and a > 0)
+
+
+def _middle_half(told: Sequence[tuple[int, int]]) -> tuple[float, float, float] | None:
+    """Quartiles of the ratios; None of too few."""
+    if len(told) < LEAST_PAIRS:
+        return None
+    low, middle, high = quantiles([b / a for a, b in told], n=4, method="inclusive")
+    return low, middle, high
+
+
+def _reach(again: Sequence[tuple[int, int]]) -> float | None:
+    """The noise floor, as a ratio of at least one, either way; None without a repeat."""
+    half = _middle_half(again)
+    if half is None or half[0] <= 0:
+        return None
+    return max(half[2], 1 / half[0])
+
+
+def _result(
+    name: str, told: Sequence[tuple[int, int]], on_cpu: bool, reach: float | None
+) -> Result:
+    half = _middle_half(told)
+    low, middle, high = half or (None, None, None)
     note = UNRANKED if on_cpu else ""
     if low is None or high is None:
-        note = f"{SAME}: {len(ratios)} paired steps have no noise floor"
-    elif low <= 1 <= high:
+        note = f"{SAME}: {len(told)} paired steps have no noise floor"
+    elif low <= (reach or 1) and high >= 1 / (reach or 1):
         note = SAME
+    elif not on_cpu and reach is None:
+        note = NO_FLOOR
     return Result(
         name=name,
         pairs=len(told),

@@ -2,6 +2,10 @@
 
 import pytest
 
+from report.archive.profiles import Capture as Read
+from report.archive.profiles import check_repeat
+from report.errors import EvidenceMismatch
+from report.numbers.meters import NO_FLOOR
 from report.numbers.profile_compare import SAME, UNRANKED, Difference, compare
 from tests.report.profiles import Capture, Event, on_device, read
 
@@ -19,8 +23,12 @@ def run(lasts: int = 100, count: int = 9, jitter: int = 0, **more) -> Capture:
     return Capture(**{"steps": steps, "devices": devices} | more)
 
 
-def set_beside(one: Capture, two: Capture, factor: str = "", also=()):
-    return compare(one.profile("one"), two.profile("two"), names=NAMES, factor=factor, also=also)
+def set_beside(
+    one: Capture, two: Capture, factor: str = "", also=(), repeat: Capture | None = None
+):
+    again = repeat.profile("again") if repeat else None
+    profiles = one.profile("one"), two.profile("two")
+    return compare(*profiles, names=NAMES, factor=factor, also=also, repeat=again)
 
 
 def result(comparison):
@@ -45,13 +53,48 @@ def test_a_step_of_another_name_is_not_paired():
 
 
 def test_what_clearly_differs_may_be_credited_to_the_one_declared_factor():
-    found = set_beside(run(), run(lasts=60, module="jit_faster"), "program")
+    faster = run(lasts=60, module="jit_faster")
+
+    found = set_beside(run(), faster, "program", repeat=faster)
 
     assert [each.factor for each in found.differences] == ["program"]
     assert found.credited
     assert found.exit_code == 0
     assert result(found).middle == pytest.approx(0.6)
     assert "may be credited to it" in found.verdict
+
+
+def test_without_a_repeat_no_noise_floor_is_known_and_nothing_is_ranked():
+    found = set_beside(run(), run(lasts=60, module="jit_faster"), "program")
+
+    assert {each.note for each in found.results} == {NO_FLOOR}
+    assert "may be credited" not in found.verdict
+
+
+@pytest.mark.parametrize(("again", "note"), [(55, ""), (66, ""), (36, SAME), (101, SAME)])
+def test_a_difference_that_a_repeat_shows_too_is_none(again, note):
+    """0.6 times as long; the repeat of the second is 0.92, 1.1, 0.6 and 1.68 times it."""
+    changed = {"module": "jit_faster"}
+
+    found = set_beside(
+        run(), run(lasts=60, **changed), "program", repeat=run(lasts=again, **changed)
+    )
+
+    assert result(found).note == note
+
+
+def test_a_repeat_of_another_program_is_refused():
+    other = read_capture(run(module="jit_f"), "before")
+
+    check_repeat(other, read_capture(run(module="jit_f"), "again"))
+    with pytest.raises(EvidenceMismatch, match="again is no repeat of before") as refusal:
+        check_repeat(other, read_capture(run(module="jit_g"), "again"))
+
+    assert [fault.where for fault in refusal.value.faults] == ["program/body"]
+
+
+def read_capture(made: Capture, label: str) -> Read:
+    return Read(label=label, profile=made.profile(label), summary=b"", record=None)
 
 
 def test_what_lies_inside_the_noise_is_not_distinguishable():
