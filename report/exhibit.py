@@ -61,6 +61,14 @@ def valued(
     return Cell(text=text, kind=kind, pointer=pointer, format=spelling, href=href, note=note)
 
 
+def number(pointer: str, spelling: str) -> str:
+    """A number inside a longer text, such as `number(p, "integer") + " on v4"`.
+
+    A verifier can look it up; the text around it, or the cell, tells what kind it is.
+    """
+    return f"{{number}}`{pointer}; {spelling}`"
+
+
 def shown(text: str, kind: Kind | None = None) -> Cell:
     """Recorded text as it is, without its markup."""
     return Cell(text=literal(text), kind=kind)

@@ -12,7 +12,6 @@ from markupsafe import Markup, escape
 
 from report.exhibit import Cell, Column, Control, Figure, Scalar, Table
 from report.pages.anchors import AnchorKind, relative
-from report.pages.desk import Claim
 from report.pages.prose import Galley
 from report.pages.roles import KINDS
 from report.source import Source
@@ -184,7 +183,7 @@ def _cells(
     """The cells of a row; on a phone each repeats the head of its column, in plain text."""
     for cell, column, head in zip(row, columns, heads, strict=True):
         yield {
-            "id": claim(cell, galley) if cell.pointer else "",
+            "id": galley.claim(cell.pointer, cell.format, cell.text).id if cell.pointer else "",
             "text": Markup(escape(cell.text))
             if cell.pointer
             else _inline(galley, cell.text, where),
@@ -196,19 +195,6 @@ def _cells(
             "numeric": column.numeric,
             "head": head,
         }
-
-
-def claim(cell: Cell, galley: Galley) -> str:
-    """The id of a cell that prints a value, which joins what the page claims."""
-    made = Claim(
-        page=galley.page,
-        id=f"v-{len(galley.claims) + 1}",
-        pointer=cell.pointer,
-        format=cell.format,
-        text=cell.text,
-    )
-    galley.claims.append(made)
-    return made.id
 
 
 def bit_strip(widths: Sequence[int]) -> str:

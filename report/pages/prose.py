@@ -124,6 +124,18 @@ class Galley:
             return self._words(markdown, line, lint)
         return self._inline(parse_inline(markdown), line, lint=lint)
 
+    def claim(self, pointer: str, spelling: str, text: str) -> Claim:
+        """Note that the page prints `text` for the value at `pointer`."""
+        made = Claim(
+            page=self.page,
+            id=f"v-{len(self.claims) + 1}",
+            pointer=pointer,
+            format=spelling,
+            text=text,
+        )
+        self.claims.append(made)
+        return made
+
     def fault(self, line: int, found: str, remedy: str = "") -> None:
         self.faults.append(Fault(where=f"{self.path}:{line}", found=found, remedy=remedy))
 
@@ -429,10 +441,10 @@ class Galley:
         name, text = str(node.meta["name"]), node.content.strip()
         if name == "claim":
             return f"{text.partition(';')[0]} {_FACT}"
-        if name != "value":
+        if name not in {"value", "number"}:
             return text
         try:
-            value = self.desk.values.lookup(text.partition(";")[0].strip())
+            value = self.desk.values.lookup(text.rpartition(";")[0].strip())
         except ContentFault:  # told when the role is set
             return ""
         return _FACT if value.kind == "estimated" else " "

@@ -11,7 +11,7 @@ from report.errors import did_you_mean
 from report.ladder import Rung
 from report.notation import render
 from report.pages.anchors import relative
-from report.pages.desk import Claim, Stated
+from report.pages.desk import Claim, Known, Stated
 from report.units import Quantity, parse_unit
 
 if TYPE_CHECKING:
@@ -59,8 +59,26 @@ class Use:
 
 def set_value(use: Use) -> str:
     """`POINTER; format`: the value as printed, linked to the place that shows where it is from."""
+    claim, value = _claimed(use)
+    href = relative(use.galley.desk.values.resolve_href(claim.pointer), use.galley.page)
+    title = f"{value.kind}: {value.reason or claim.pointer}"
+    words = " words" if claim.format == "text" else ""
+    return (
+        f'<a class="v {value.kind}{words}" id="{claim.id}" href="{escape(href)}"'
+        f' title="{escape(title)}">{escape(claim.text)}</a>'
+    )
+
+
+def set_number(use: Use) -> str:
+    """The same without a link or a mark, in a text that tells by itself what kind it is."""
+    claim, _ = _claimed(use)
+    return f'<span class="v part" id="{claim.id}">{escape(claim.text)}</span>'
+
+
+def _claimed(use: Use) -> tuple[Claim, Known]:
+    """What is printed, which joins what the page claims, and the value behind it."""
     galley = use.galley
-    pointer, found, spelling = (part.strip() for part in use.text.partition(";"))
+    pointer, found, spelling = (part.strip() for part in use.text.rpartition(";"))
     if not found or not spelling:
         raise RoleFault(f"value {use.text!r} has no format", "write {value}`pointer; format`")
     value = galley.desk.values.lookup(pointer)
@@ -71,21 +89,7 @@ def set_value(use: Use) -> str:
             f"{spelling} prints {_in_unit(wanted)}, and {pointer!r} is {_in_unit(value.unit)}",
             "use fixed(n), or point at another value",
         )
-    claim = Claim(
-        page=galley.page,
-        id=f"v-{len(galley.claims) + 1}",
-        pointer=pointer,
-        format=spelling,
-        text=text,
-    )
-    galley.claims.append(claim)
-    href = relative(galley.desk.values.resolve_href(pointer), galley.page)
-    title = f"{value.kind}: {value.reason or pointer}"
-    words = " words" if spelling == "text" else ""
-    return (
-        f'<a class="v {value.kind}{words}" id="{claim.id}" href="{escape(href)}"'
-        f' title="{escape(title)}">{escape(text)}</a>'
-    )
+    return galley.claim(pointer, spelling, text), value
 
 
 def set_claim(use: Use) -> str:
@@ -143,6 +147,7 @@ def set_kbd(use: Use) -> str:
 
 ROLES: Mapping[str, Callable[[Use], str]] = {
     "value": set_value,
+    "number": set_number,
     "claim": set_claim,
     "given": set_given,
     "ref": set_ref,

@@ -89,6 +89,18 @@ def test_a_value_links_to_where_it_is_from_and_makes_a_claim(set_text):
     assert (claim.pointer, claim.format) == ("run#/results/int8/relative_l2_error", "percent(2)")
 
 
+def test_a_number_in_a_text_that_tells_its_kind_makes_the_same_claim_without_a_link(set_text):
+    galley, html = set_text("It is {number}`run#/results/int8/relative_l2_error; percent(2)`.")
+
+    assert '<span class="v part" id="v-1">2.45\u00a0%</span>' in html
+    (claim,) = galley.claims
+    assert (claim.pointer, claim.format, claim.text) == (
+        "run#/results/int8/relative_l2_error",
+        "percent(2)",
+        "2.45\u00a0%",
+    )
+
+
 def test_a_missing_value_prints_that_it_is_missing_and_why(set_text):
     _, html = set_text("It is {value}`study#/none; fixed(1)`.")
 
