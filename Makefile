@@ -1,7 +1,7 @@
 # make site    build the site from recorded evidence (no JAX, no numpy)
 # make test    add JAX, the checkers and a browser, and run every check
 # make lab     measure afresh, into a new folder under runs/
-# make bench   what the build costs, as ratios, and what reading a profile costs
+# make bench   what it costs to build, to read a profile and to check a release
 # make tpu     your choice: add the TPU compiler, libtpu, under Google Cloud's terms
 #
 # Everything is installed into .venv from locked hashes. Only `make test` may install
@@ -39,9 +39,10 @@ lab: $(VENV)/all.done
 	$(IN_VENV) build.py run precision_profile --platform cpu --trace
 	$(IN_VENV) build.py run representations --platform cpu
 
-bench: $(VENV)/all.done
+bench: $(VENV)/all.done browser signer
 	@$(IN_VENV) bench/bench.py
 	@$(IN_VENV) bench/traces.py
+	@$(IN_VENV) bench/seals.py
 
 # Nothing else installs this, and nothing ships it: the pages show what was recorded.
 tpu: $(VENV)/all.done tpu.lock

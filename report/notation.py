@@ -185,6 +185,13 @@ def _documented(value: Printable) -> str:
     return value if isinstance(value, str) else f"{_number(value):f}"
 
 
+def _full(value: Printable) -> str:
+    """All digits there are: whole numbers grouped, others as the shortest text that reads back."""
+    if isinstance(value, int):
+        return _integer(value)
+    return repr(value) if isinstance(value, float) else _documented(value)
+
+
 FORMATS: Mapping[str, Format] = {
     "fixed": Format(parameters=("n",), example="fixed(2) prints 53.89", apply=_fixed),
     "ratio": Format(parameters=("n",), example="ratio(2) prints 2.68", apply=_fixed),
@@ -207,6 +214,7 @@ FORMATS: Mapping[str, Format] = {
         parameters=("unit", "n"), example="quantity(GB, 1) prints 1.2 GB", apply=_quantity
     ),
     "text": Format(parameters=(), example="text prints the words themselves", apply=_text),
+    "full": Format(parameters=(), example="full prints 53.89473684210527", apply=_full),
     "documented": Format(parameters=(), example="documented prints 197 TFLOP/s", apply=_documented),
 }
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,6 +113,13 @@ def built(tmp_path_factory: pytest.TempPathFactory, assay: Command) -> Path:
 @pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
     """One Chromium for all tests of a process, since Playwright starts once in each."""
+    with opened_browser() as chromium:
+        yield chromium
+
+
+@contextmanager
+def opened_browser() -> Iterator["Browser"]:
+    """The Chromium of this machine."""
     from playwright.sync_api import sync_playwright
 
     from tests.pages.conftest import CHROMIUM, QUIET

@@ -167,10 +167,9 @@ def working(press: Press, value: Value, galley: Galley) -> Context:
     return {
         "id": anchor(value.pointer),
         "pointer": breakable(value.pointer),
-        "kind": value.kind,
         "formula": Markup(galley.inline(f"${value.formula}$", where)) if value.formula else "",
         "inputs": inputs,
-        "result": in_full(value),
+        "result": in_full(value, galley),
         "reason": value.reason,
     }
 
@@ -180,14 +179,18 @@ def breakable(pointer: str) -> Markup:
     return Markup(re.sub(r"(?<=[/_])", "<wbr>", escape(pointer)))
 
 
-def in_full(value: Value) -> str:
-    """The value before rounding, with its unit."""
+def in_full(value: Value, galley: Galley) -> Markup:
+    """The value before rounding, which the page claims, and what it counts."""
+    text = render(value.printable, "full", reason=value.reason)
+    claim = galley.claim(value.pointer, "full", text)
+    counts = ""
     if value.quantity is not None:
-        return str(value.quantity)
-    if value.number is None:
-        return "not recorded"
-    text = render(value.number, "integer") if isinstance(value.number, int) else str(value.number)
-    return f"{text}\u00a0{value.unit}" if value.unit else text
+        counts = f" per {value.quantity.scope}" if value.quantity.scope else ""
+    elif value.number is not None and value.unit:
+        counts = f"\u00a0{value.unit}"
+    return Markup('<span class="v {}" id="{}" title="{}">{}</span>{}').format(
+        value.kind, claim.id, value.kind, text, counts
+    )
 
 
 def set_downloads(

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -413,7 +412,6 @@ def test_an_abort_and_a_time_limit_are_answers(my_module: str) -> None:
         aborted = compiler.compile({"target": "cpu", "reference": f"{my_module}:aborts"})
         raised = compiler.compile({"target": "cpu", "reference": f"{my_module}:raises"})
         compiler.limit_s = 1
-        started = time.monotonic()
         stopped = compiler.compile({"target": "cpu", "reference": f"{my_module}:hangs"})
         compiler.limit_s = 30
         compiled = compiler.compile({"target": "cpu", "reference": f"{my_module}:step"})
@@ -421,7 +419,6 @@ def test_an_abort_and_a_time_limit_are_answers(my_module: str) -> None:
     assert (aborted["status"], aborted["exit_code"]) == ("aborted", 134)
     assert (raised["status"], raised["message"]) == ("not lowered", "no such luck")
     assert stopped["status"] == "stopped"
-    assert time.monotonic() - started < 60
     assert compiled["status"] == "compiled"
 
 

@@ -130,11 +130,12 @@ def test_the_folder_is_whole_and_carries_the_figure_and_the_summary():
 def test_the_page_claims_the_values_it_prints():
     files = lone(TPU)
     claims = json.loads(files["claims.json"])["claims"]
-    page = files["index.html"].decode()
 
     told = {claim["pointer"] for claim in claims if claim["page"] == "index.html"}
     assert "study#/trace/capture/first_step_ratio" in told
+    assert {claim["page"] for claim in claims} == {"index.html", "workings.html"}
     for claim in claims:
+        page = files[claim["page"]].decode()
         assert f'id="{claim["id"]}"' in page
         assert claim["text"] in page
 

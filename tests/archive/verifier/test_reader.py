@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.archive.verifier.releases import small_release, write, write_release, zipped
 
 
-def test_two_hundred_files_take_less_than_three_seconds(reader, key, tmp_path):
+def test_two_hundred_files_are_read_from_a_folder_and_from_a_zip(reader, key, tmp_path):
     files = small_release() | {
         f"records/cpu/outputs/{n}.npy": random.Random(n).randbytes(200_000) for n in range(200)
     }
@@ -20,10 +19,9 @@ def test_two_hundred_files_take_less_than_three_seconds(reader, key, tmp_path):
     key.seal(release)
 
     for place in (release, zipped(release)):
-        started = time.monotonic()
         verdict = reader.verdict(place)
         assert verdict["exit"] == 0
-        assert time.monotonic() - started < 3
+        assert verdict["sentence"].startswith(f"All {len(files)} listed files match")
 
 
 def drop(reader: Any, place: Path) -> None:
