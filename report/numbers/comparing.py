@@ -81,7 +81,7 @@ class Comparison:
         """Both columns, differences before results, and what may be concluded."""
         rows = [("", *self.names)]
         rows += [(d.field, d.one, d.two) for d in self.differences]
-        rows += [(r.name, r.one, f"{r.two}  {r.words}".rstrip()) for r in self.results]
+        rows += [(r.name, str(r.one), f"{r.two}  {r.words}".rstrip()) for r in self.results]
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         lines = [f"{a:{widths[0]}}  {b:{widths[1]}}  {c}".rstrip() for a, b, c in rows]
         return "\n".join([*lines, "", self.verdict()])
@@ -102,7 +102,7 @@ class Comparison:
             "factor": self.factor or None,
             "credited": self.credited,
             "differences": [[d.factor, d.field, d.one, d.two] for d in self.differences],
-            "results": [[r.name, r.one, r.two, r.words] for r in self.results],
+            "results": [[r.name, str(r.one), str(r.two), r.words] for r in self.results],
         }
 
     @property

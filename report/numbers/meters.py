@@ -4,9 +4,8 @@ Errors are told apart beyond rounding. Times are told apart only where a noise f
 beside them, as the timing lab does.
 """
 
-import statistics
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from report.evidence import verify_manifest
@@ -18,6 +17,7 @@ from report.numbers.precision import POLICIES, Policy
 from report.numbers.representations import RepresentationsRun, read_representations
 from report.numbers.sweep import read_sweep
 from report.numbers.timing import TimingRun, read_timing
+from report.numbers.worked_representations import bytes_pointer, error_pointer
 from report.numbers.worked_timing import claim
 from report.record import Record
 
@@ -41,12 +41,28 @@ _ROUNDING = 4 * 2.0**-52
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one record says: as printed, and where it stands."""
+
+    text: str
+    pointer: str = ""
+    format: str = ""
+    """Empty, as the pointer is, for a text that stands nowhere just so."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+ABSENT = Reading(text="not recorded")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """One result of both, and why the two are not to be told apart, if so."""
 
     name: str
-    one: str
-    two: str
+    one: Reading
+    two: Reading
     note: str = ""
     found: str = ""
     """What the two differ by, where that was measured: their ratio, and the noise floor."""
@@ -66,25 +82,30 @@ def read_off(one: Record, two: Record, *, alike: bool) -> Iterator[Result]:
 def _of_precision(one: Record, two: Record, _alike: bool) -> Iterator[Result]:
     """Errors, stored bytes and times of what both measured; the lab times no twins."""
     left, right = one.report.get("results", {}), two.report.get("results", {})
+    note = UNRANKED if "cpu" in {platform_of(one), platform_of(two)} else NO_TWINS
     for name in left:
         if name not in right:
             continue
-        a, b = left[name], right[name]
+        told = [
+            (f"{each.name}#/results/{name}", each.report["results"][name]) for each in (one, two)
+        ]
         for metric, spelling in RESULTS.items():
-            yield _number(f"{name} {metric}", spelling, a.get(metric), b.get(metric))
-        stored = [x.get("stored_bytes", {}).get("total") for x in (a, b)]
-        yield _number(f"{name} stored bytes", "bytes", *stored)
-        yield _time(f"{name} median time", a, b, {platform_of(one), platform_of(two)})
+            yield _numbers(f"{name} {metric}", spelling, told, metric)
+        yield _numbers(f"{name} stored bytes", "bytes", told, "stored_bytes", "total")
+        yield _unranked(f"{name} median time", note, told)
 
 
 def _of_timing(one: Record, two: Record, alike: bool) -> Iterator[Result]:
     """Errors, stored bytes, and times held against what twins differ by."""
     left, right = (read_timing(verify_manifest(record)) for record in (one, two))
     for policy in POLICIES:
-        a, b = left.programs[policy], right.programs[policy]
-        error, spelling = "relative_l2_error", RESULTS["relative_l2_error"]
-        yield _number(f"{policy} {error}", spelling, a.relative_l2_error, b.relative_l2_error)
-        yield _number(f"{policy} stored bytes", "bytes", a.stored_bytes, b.stored_bytes)
+        told = [
+            (f"{each.name}#/programs/{policy}", each.report["programs"][policy])
+            for each in (one, two)
+        ]
+        error = "relative_l2_error"
+        yield _numbers(f"{policy} {error}", RESULTS[error], told, error)
+        yield _numbers(f"{policy} stored bytes", "bytes", told, "stored_bytes", "total")
         yield _distinction(policy, left, right, alike)
 
 
@@ -102,11 +123,18 @@ def _distinction(policy: Policy, one: TimingRun, two: TimingRun, alike: bool) ->
         note = Verdict.SAME_PROGRAM.value
     else:
         note = "" if found.verdict.ranks else found.verdict.value
-    texts = [claim(run.median_s(f"{policy}-first"), run.resolution_s(policy)) for run in (one, two)]
+    first, second = (
+        Reading(
+            text=claim(run.median_s(f"{policy}-first"), run.resolution_s(policy)),
+            pointer=f"study#/timing/{run.name}/programs/{policy}/claim",
+            format="text",
+        )
+        for run in (one, two)
+    )
     return Result(
         name=f"{policy} time of a call",
-        one=texts[0],
-        two=texts[1],
+        one=first,
+        two=second,
         note=note,
         found=_ratio(found, one.name if found.verdict is Verdict.SHORTER else two.name, note),
     )
@@ -127,60 +155,97 @@ def _ends(interval: Interval) -> str:
 
 def _of_representations(one: Record, two: Record, _alike: bool) -> Iterator[Result]:
     """Bytes of each policy that both followed, and its error on each case."""
-    left, right = (read_representations(verify_manifest(record)) for record in (one, two))
+    runs = left, right = [read_representations(verify_manifest(each)) for each in (one, two)]
     for policy in (name for name in left.policies if name in right.policies):
-        sizes = [found.total if (found := run.stored(policy)) else None for run in (left, right)]
-        yield _number(f"{policy} stored bytes", "bytes", *sizes)
+        yield _numbers_at(f"{policy} stored bytes", "bytes", *(_bytes(run, policy) for run in runs))
         for case in (name for name in left.cases if name in right.cases):
             yield _error(f"{case}-{policy}", left, right)
 
 
-def _error(result: str, one: RepresentationsRun, two: RepresentationsRun) -> Result:
+def _bytes(run: RepresentationsRun, policy: str) -> tuple[str, int | None]:
+    found = run.stored(policy)
+    return (bytes_pointer(run, policy), found.total) if found else ("", None)
+
+
+def _error(name: str, one: RepresentationsRun, two: RepresentationsRun) -> Result:
     """Two errors, as long as both come from programs or both from codes alone."""
-    a, b = (run.results[result] for run in (one, two))
-    name = f"{result} relative_l2_error"
-    told = _number(name, RESULTS["relative_l2_error"], a.error.value, b.error.value)
-    one_text, two_text = (
-        "refused" if each.found is None else text for each, text in ((a, told.one), (b, told.two))
+    runs, refused = (one, two), Reading(text="refused")
+    results = [run.results[name] for run in runs]
+    told = _numbers_at(
+        f"{name} relative_l2_error",
+        RESULTS["relative_l2_error"],
+        *(
+            (error_pointer(run, result), result.error.value)
+            for run, result in zip(runs, results, strict=True)
+        ),
     )
-    how = [STATUS_WORDS[each.status] for each in (a, b)]
-    note = told.note if a.status == b.status else f"not compared: {how[0]}, and {how[1]}"
-    return Result(name=name, one=one_text, two=two_text, note=note)
+    first, second = results
+    how = [STATUS_WORDS[each.status] for each in results]
+    return Result(
+        name=told.name,
+        one=told.one if first.found else refused,
+        two=told.two if second.found else refused,
+        note=told.note
+        if first.status == second.status
+        else f"not compared: {how[0]}, and {how[1]}",
+    )
 
 
 def _of_sweep(one: Record, two: Record, _alike: bool) -> Iterator[Result]:
     """Errors, stored bytes and times of each point of both; the lab times no twins."""
-    runs = [read_sweep(verify_manifest(record)) for record in (one, two)]
-    left, right = ({point.id: point for point in run.points} for run in runs)
-    for name in (name for name in left if name in right):
-        a, b = left[name], right[name]
-        error, spelling = "relative_l2_error", RESULTS["relative_l2_error"]
-        yield _number(f"{name} {error}", spelling, a.relative_l2_error, b.relative_l2_error)
-        yield _number(f"{name} stored bytes", "bytes", a.stored.total, b.stored.total)
-        times = [render(each.program.timing.median, "seconds(2)") for each in (a, b)]
-        yield Result(name=f"{name} median time", one=times[0], two=times[1], note=NO_TWINS)
+    points = [
+        {point.id for point in read_sweep(verify_manifest(each)).points} for each in (one, two)
+    ]
+    for name in (name for name in one.report["results"] if name in points[0] & points[1]):
+        told = [
+            (f"{each.name}#/results/{name}", each.report["results"][name]) for each in (one, two)
+        ]
+        error = "relative_l2_error"
+        yield _numbers(f"{name} {error}", RESULTS[error], told, error)
+        yield _numbers(f"{name} stored bytes", "bytes", told, "stored_bytes", "total")
+        yield _unranked(f"{name} median time", NO_TWINS, told)
 
 
 def platform_of(record: Record) -> str:
     return str(record.report.get("scope", {}).get("platform"))
 
 
-def _number(name: str, spelling: str, one: float | None, two: float | None) -> Result:
-    texts = ["not recorded" if x is None else render(x, spelling) for x in (one, two)]
-    if one is None or two is None:
-        return Result(name=name, one=texts[0], two=texts[1], note=NOTHING)
-    same = abs(one - two) <= _ROUNDING * max(abs(one), abs(two))
-    return Result(name=name, one=texts[0], two=texts[1], note=SAME if same else "")
+Told = Sequence[tuple[str, Mapping[str, Any]]]
+"""What each record says of one result: where it stands, and its fields."""
 
 
-def _time(name: str, one: Mapping[str, Any], two: Mapping[str, Any], places: set[str]) -> Result:
+def _numbers(name: str, spelling: str, told: Told, *keys: str) -> Result:
+    """The number at `keys` in both."""
+    return _numbers_at(name, spelling, *(_at(pointer, fields, keys) for pointer, fields in told))
+
+
+def _at(pointer: str, fields: Any, keys: Sequence[str]) -> tuple[str, float | None]:
+    for key in keys:
+        fields = fields.get(key) if isinstance(fields, Mapping) else None
+    return "/".join([pointer, *keys]), fields
+
+
+def _numbers_at(
+    name: str, spelling: str, one: tuple[str, float | None], two: tuple[str, float | None]
+) -> Result:
+    """Two numbers, each where it stands; the same when rounding alone tells them apart."""
+    a, b = one[1], two[1]
+    first, second = (
+        ABSENT
+        if value is None
+        else Reading(text=render(value, spelling), pointer=pointer, format=spelling)
+        for pointer, value in (one, two)
+    )
+    if a is None or b is None:
+        return Result(name=name, one=first, two=second, note=NOTHING)
+    same = abs(a - b) <= _ROUNDING * max(abs(a), abs(b))
+    return Result(name=name, one=first, two=second, note=SAME if same else "")
+
+
+def _unranked(name: str, note: str, told: Told) -> Result:
     """Two medians, shown and never ranked: nothing tells what a program differs from itself by."""
-    samples = [x.get("timing_s", {}).get("samples", []) for x in (one, two)]
-    if not all(samples):
-        return Result(name=name, one="not recorded", two="not recorded", note=NOTHING)
-    texts = [render(statistics.median(found), "seconds(2)") for found in samples]
-    note = UNRANKED if "cpu" in places else NO_TWINS
-    return Result(name=name, one=texts[0], two=texts[1], note=note)
+    found = _numbers(name, "seconds(2)", told, "timing_s", "median")
+    return found if found.note == NOTHING else replace(found, note=note)
 
 
 def _as_written(one: Record, two: Record, _alike: bool) -> Iterator[Result]:
@@ -198,7 +263,11 @@ def _as_written(one: Record, two: Record, _alike: bool) -> Iterator[Result]:
         if path in right:
             other = right[path]
             note = SAME if number == other else NO_FLOOR
-            yield Result(name=path, one=str(number), two=str(other), note=note)
+            first, second = (
+                Reading(text=render(x, "full"), pointer=f"{record.name}#{path}", format="full")
+                for record, x in ((one, number), (two, other))
+            )
+            yield Result(name=path, one=first, two=second, note=note)
 
 
 METERS: Mapping[str, Callable[[Record, Record, bool], Iterator[Result]]] = {

@@ -8,10 +8,11 @@ from markupsafe import Markup
 
 from report.content import DecisionReport
 from report.errors import ContentFault, Fault
-from report.exhibit import shown
+from report.exhibit import Cell, shown
 from report.notation import render
 from report.numbers.comparing import FACTORS, compare
 from report.numbers.lowering import Preflight
+from report.numbers.meters import Reading
 from report.pages.anchors import NOUNS, Anchor, Anchors, relative
 from report.pages.desk import Heading
 from report.pages.exhibits import Context
@@ -107,11 +108,20 @@ def comparison_of(press: Press, report: DecisionReport, galley: Galley) -> Conte
         )
     galley.headings.append(Heading(level=2, id="baseline", text="Beside its baseline"))
     rows = [
-        (code(each.field), shown(each.factor), shown(each.one), shown(each.two))
+        (
+            code(each.field),
+            shown(each.factor),
+            _field(press, one.name, each.field, each.one),
+            _field(press, two.name, each.field, each.two),
+        )
         for each in found.differences
     ]
     results = [
-        (shown(each.name), shown(each.one), shown(each.two), shown(each.words))
+        (
+            shown(each.name),
+            *(_reading(press, side) for side in (each.one, each.two)),
+            shown(each.words),
+        )
         for each in found.results
     ]
     names = f"{one.name}|{two.name}"
@@ -128,6 +138,28 @@ def comparison_of(press: Press, report: DecisionReport, galley: Galley) -> Conte
             galley, "results", "What both measured", columns=f"Result|{names}|Note", rows=results
         ),
     }
+
+
+def _field(press: Press, record: str, field: str, text: str) -> Cell:
+    """A recorded field, which the page claims where it stands in the record just so."""
+    part, _, path = field.partition("/")
+    pointer = f"{record}/environment#/{path}" if part == "environment" else f"{record}#/{field}"
+    try:
+        value = press.study.values.lookup(pointer)
+        spelling = "text" if isinstance(value.printable, str) else "full"
+        if render(value.printable, spelling, reason=value.reason) == text:
+            return Cell(text=text, kind=value.kind, pointer=pointer, format=spelling)
+    except ContentFault:
+        pass
+    return shown(text)
+
+
+def _reading(press: Press, read: Reading) -> Cell:
+    """What a record says, which the page claims where it stands in the record just so."""
+    if not read.pointer:
+        return shown(read.text)
+    kind = press.study.values.lookup(read.pointer).kind
+    return Cell(text=read.text, kind=kind, pointer=read.pointer, format=read.format)
 
 
 def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) -> None:

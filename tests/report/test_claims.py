@@ -272,3 +272,24 @@ def test_a_bound_that_no_program_met_is_claimed_of_its_codes(built: Path, claims
     for name in alone:
         assert f"{run}#/results/{name}/codes_bound/worst_ratio" in pointers
         assert f"{run}#/results/{name}/bound/worst_ratio" not in pointers
+
+
+def test_a_report_claims_both_columns_of_its_baseline(claims):
+    here = {
+        (claim["pointer"], claim["text"])
+        for claim in claims
+        if claim["page"] == "reports/precision-cpu.html"
+    }
+
+    assert {
+        ("precision-batch-one#/request/batch", "1"),
+        ("precision-cpu#/request/batch", "64"),
+    } < here
+    for record in ("precision-batch-one", "precision-cpu"):
+        said = render(
+            json.loads((ROOT / f"lab/records/{record}/report.json").read_text("utf-8"))["results"][
+                "balanced-int8"
+            ]["timing_s"]["median"],
+            "seconds(2)",
+        )
+        assert (f"{record}#/results/balanced-int8/timing_s/median", said) in here
