@@ -202,7 +202,7 @@ def describe(
     run = study.runs[report.record]
     metric = study.values.lookup(report.target.metric)
     measured = metric.number if isinstance(metric.number, int | float) else None
-    met = measured is not None and report.target.met_by(float(measured))
+    met = measured is not None and report.target.met_by(measured)
     superseded, baseline = report.supersedes, report.baseline
     return {
         "schema": "assay/release/1",

@@ -204,7 +204,7 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
     measured: float | None = None
     try:
         value = press.study.values.lookup(report.target.metric)
-        measured = float(value.number) if isinstance(value.number, (int, float)) else None
+        measured = value.number if isinstance(value.number, int | float) else None
         if value.kind == "estimated":
             press.faults.append(
                 Fault(
