@@ -104,6 +104,16 @@ class Values(Mapping[str, Value]):
             hint=did_you_mean(pointer, (k for k in self._known if k.startswith(f"{document}#"))),
         )
 
+    def records_of(self, pointer: str) -> set[str]:
+        """The records that the value at `pointer` comes from, however it was worked out."""
+        records = {document.partition("/")[0] for document in self._documents}
+        found, left = set(), {pointer}
+        while left:
+            here = left.pop()
+            found.add(here)
+            left |= set(self._known[here].inputs if here in self._known else ()) - found
+        return {part for each in found for part in re.split("[#/]+", each)} & records
+
     def resolve_href(self, pointer: str) -> str:
         """The place on the site, relative to its root, where the value at `pointer` is shown."""
         self.lookup(pointer)
