@@ -118,6 +118,42 @@ def test_formula_and_compiler_stand_apart():
 
 
 @pytest.mark.parametrize(
+    ("path", "kind", "unit"),
+    [
+        ("staircase/policies/int8/k/v5e/18/0", "estimated", "B"),
+        ("staircase/sizes/18", "given", ""),
+        ("staircase/base/0", "given", ""),
+        ("ledger/int8-64x128x64/operands/x/elements", "computed", ""),
+        ("ledger/int8-64x128x64/operands/x/argument", "estimated", "B"),
+        ("ledger/int8-64x128x64/operands/x/tiled/v5e", "estimated", "B"),
+        ("ledger/int8-64x128x64/output/elements", "computed", ""),
+        ("ledger/int8-64x128x64/output/ideal_bits", "computed", "bit"),
+        ("ledger/int8-64x128x64/output/nbytes", "computed", "B"),
+        ("ledger/int8-64x128x64/output/argument", "estimated", "B"),
+        ("ledger/int8-64x128x64/totals/ideal_bytes", "computed", "B"),
+        ("ledger/int8-64x128x64/totals/argument/cpu", "estimated", "B"),
+        ("ledger/int8-64x128x64/totals/output/v5e", "estimated", "B"),
+        ("instructions/shapes/256x256x256/int8/v5e/counts/s8", "estimated", ""),
+        ("programs/int8-64x128x64/targets/v5e/memory_bytes/temporary", "estimated", "B"),
+        ("programs/int8-64x128x64/targets/v5e/got/dots/0/output", "estimated", ""),
+        ("programs/int8-64x128x64/requested/dots/0/output", "given", ""),
+        ("steps/decode-step/targets/v5e/arguments/0/ideal_bytes", "computed", "B"),
+        ("steps/decode-step/targets/v5e/arguments/0/tiled_bytes", "estimated", "B"),
+        ("targets/v5e/usable_memory/as_printed", "estimated", ""),
+        ("fits/decode-step/inputs/layers", "given", ""),
+        ("fits/decode-step/targets/v5e/largest", "estimated", ""),
+        ("fits/decode-step/targets/v5e/refusal/sizes/needed/as_printed", "estimated", ""),
+        ("fits/decode-step/targets/v5e/refusal/sizes/needed/bytes", "estimated", "B"),
+        ("fits/decode-step/formula_cache_bytes_per_sequence", "computed", "B"),
+    ],
+)
+def test_a_compilers_word_a_shape_and_a_request_are_told_apart(path, kind, unit):
+    value = study().values.lookup(f"{RECORD}#/{path}")
+
+    assert (value.kind, value.unit) == (kind, unit)
+
+
+@pytest.mark.parametrize(
     ("chip", "format_", "solid"),
     [
         ("v5e", "bf16", True),
