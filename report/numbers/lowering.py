@@ -4,6 +4,7 @@ Everything here is a fact about a compiler's output. Bytes that follow from shap
 computed, all others are the compiler's estimates; nothing was run, so nothing is measured.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -68,6 +69,9 @@ STATEMENT = "Compiler facts for TPU targets, made on a CPU. Nothing ran on a TPU
 
 FLOAT_PATH = "f32"
 """A matrix unit's path for floats, which multiplies narrower than FP32; how, it does not say."""
+
+_KEY = re.compile(r"[\w.+-]+")
+"""What may name a program, a target or a type, so that a pointer to it can be written anywhere."""
 
 _STATUS = ("compiled", "refused", "not lowered", "aborted", "stopped")
 
@@ -471,6 +475,7 @@ def _entries(report: Fields, key: str) -> list[tuple[str, Fields]]:
 
 def _in_order(fields: Fields, known: Sequence[str]) -> list[tuple[str, Fields]]:
     """The entries under known names first, in their order; then the others, by name."""
+    _check_keys(fields)
     places = {name: at for at, name in enumerate(known)}
 
     def place(entry: tuple[str, Fields]) -> tuple[int, str]:
@@ -479,6 +484,12 @@ def _in_order(fields: Fields, known: Sequence[str]) -> list[tuple[str, Fields]]:
         return places.get(stem, len(places)), name
 
     return sorted(fields.entries(), key=place)
+
+
+def _check_keys(fields: Fields) -> None:
+    for name in fields.found:
+        if not _KEY.fullmatch(name):
+            fields.fault(name, f"{name!r:.60}", "a name of letters, digits and . _ + - alone")
 
 
 def _target(fields: Fields, slug: str) -> Target:
@@ -686,7 +697,7 @@ def _schedules(
     if "programs" in instructions.found:
         shapes = {"": instructions.within("programs")}
     else:
-        shapes = dict(instructions.within("shapes").entries())
+        shapes = dict(_in_order(instructions.within("shapes"), ()))
     return {
         shape: {
             policy: {
@@ -699,7 +710,8 @@ def _schedules(
 
 
 def _schedule(fields: Fields) -> Schedule:
-    written = fields.optional_within("counts")
+    if written := fields.optional_within("counts"):
+        _check_keys(written)
     counts = {name: written.count(name) for name in sorted(written.found)} if written else None
     rung = _rung(fields) if fields.has("level") else None
     total = fields.optional_count("matrix_instructions")
@@ -760,6 +772,7 @@ def _ledger_row(fields: Fields, operand: str) -> LedgerRow:
 
 
 def _by_target(fields: Fields) -> dict[str, int | None]:
+    _check_keys(fields)
     order = {name: at for at, name in enumerate((CPU, *GENERATIONS))}
     names = sorted(fields.found, key=lambda name: (order.get(name, len(order)), name))
     return {name: fields.optional_count(name) for name in names}
