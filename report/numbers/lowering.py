@@ -218,6 +218,12 @@ class Compiled:
     def temporary(self) -> int | None:
         return self.memory.temporary if self.memory else None
 
+    @property
+    def packed_bytes(self) -> int | None:
+        """Of all arguments, without padding; None where those of one are not known."""
+        known = [size for each in self.arguments if (size := each.ideal_bytes) is not None]
+        return sum(known) if known and len(known) == len(self.arguments) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
@@ -302,6 +308,10 @@ class Ledger:
     """All operands as each compiler takes them, by target."""
 
     @property
+    def elements(self) -> int:
+        return sum(row.elements for row in self.operands)
+
+    @property
     def ideal_bytes(self) -> int:
         return sum(row.ideal_bytes for row in self.operands)
 
@@ -344,6 +354,11 @@ class FitStudy:
     formula_bytes_per_batch: int | None
     """What the budget's formula says one more in the batch takes; None when it has no formula."""
     targets: Mapping[str, Fit]
+
+    def formula_bytes(self, target: str) -> int | None:
+        """What the formula says the largest batch takes."""
+        largest, each = self.targets[target].largest, self.formula_bytes_per_batch
+        return None if largest is None or each is None else largest * each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -400,7 +415,8 @@ class Preflight:
     def complete(self) -> bool:
         """Whether it holds all that the lesson shows, for at least one generation."""
         fits = [fit.largest for study in self.fits.values() for fit in study.targets.values()]
-        return bool(self.matrix and self.staircase and self.staircase.sizes and any(fits))
+        asked = self.matrix.keys() >= {"int8", "e4m3fn"}
+        return bool(asked and self.staircase and self.staircase.sizes and any(fits))
 
     def schedule(self, policy: str, target: str, shape: str = SQUARE) -> Schedule | None:
         return self.schedules.get(shape, {}).get(policy, {}).get(target)
