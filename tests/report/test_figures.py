@@ -414,6 +414,10 @@ def test_a_drawn_file_has_the_weights_that_its_labels_ask_for():
         ("error-anatomy", ["anatomy/representation", "anatomy/total"]),
         ("bound-ratios", ["bound/percentiles/p95", "bound/worst_ratio"]),
         ("timing-verdicts", ["study#/timing/timing-cpu/ratio/"]),
+        ("sample-strips", ["/series/2/bf16-first/median_s", "/programs/int8/flagged"]),
+        ("batch-sweep", ["fp32-m512/intensity", "int8-m64/per_s", "bf16-m512/share"]),
+        ("traffic-models", ["minimum_bytes", "tiled_bytes", "/compiler_accessed_bytes"]),
+        ("roofline", ["study#/roofline/m64/intensity", "m64/ideal_s_alternative"]),
     ],
 )
 def test_the_table_under_a_figure_claims_what_was_drawn(figure, pointers):
