@@ -130,7 +130,7 @@ class Values(Mapping[str, Value]):
             if part == "trace":
                 return f"{self._profile_page.format(record)}#{_PARTS.get(keys[0], 'files')}"
             return f"records/{record}.html#{self._grammar(record).section(part, keys)}"
-        return f"workings.html#{anchor(pointer)}"
+        return worked_at(pointer)
 
     def hold(self, words: str, pointer: str) -> Rung:
         """The level on which `words` stand at `pointer`, or ContentFault when they do not."""
@@ -204,6 +204,11 @@ _PARTS = {
 def anchor(pointer: str) -> str:
     """A pointer as an element id: `study#/kv_cache/bf16/bytes` is `study-kv-cache-bf16-bytes`."""
     return re.sub(r"[^a-z0-9.]+", "-", pointer.lower()).strip("-")
+
+
+def worked_at(pointer: str) -> str:
+    """The place on the site that shows how a derived value was worked out."""
+    return f"workings.html#{anchor(pointer)}"
 
 
 def _step(here: object, key: str) -> tuple[object] | None:
