@@ -23,8 +23,8 @@ DOCUMENTS = {
 }
 
 
-SPELLINGS = ("error", "scientific(2)", "fixed(0)", "quantity(B, 0)")
-"""How a record's page prints errors, largest errors, counts and bytes."""
+SPELLINGS = ("error", "scientific(2)", "fixed(0)", "quantity(B, 0)", "decibel(1)", "seconds(2)")
+"""How a record's page prints errors, largest errors, counts, bytes, decibels and times."""
 
 
 @pytest.fixture(scope="module")
