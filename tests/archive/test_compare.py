@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from report.archive.compare import find
+from report.archive.compare import find, find_both
 from report.errors import EvidenceMismatch, UsageFault
 from report.numbers.comparing import compare
 from report.numbers.meters import SAME, UNRANKED
@@ -239,6 +239,23 @@ def test_inputs_without_a_digest_are_compared_whole(words):
     one = changed(words, "report", "inputs", {"text": {"file": "a.txt"}})
 
     assert [each.field for each in compare(one, two).differences] == ["inputs/text/file"]
+
+
+def test_a_record_that_is_not_there_is_looked_for_in_a_place_that_is_named():
+    with pytest.raises(UsageFault) as caught:
+        find("mine", RECORDS)
+
+    assert str(RECORDS) in caught.value.summary
+    assert "--content DIR" in caught.value.hint
+
+
+def test_two_runs_that_are_called_alike_go_by_their_places(tmp_path: Path):
+    for place in "ab":
+        shutil.copytree(RECORDS / "precision-cpu", tmp_path / place / "run")
+    places = str(tmp_path / "a/run"), str(tmp_path / "b/run")
+
+    assert compare(*find_both(*places, RECORDS)).names == places
+    assert compare(*find_both(places[0], places[0], RECORDS)).names == ("run", "run")
 
 
 def test_an_altered_record_is_not_compared(tmp_path: Path):
