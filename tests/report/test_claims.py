@@ -22,8 +22,8 @@ DOCUMENTS = {
 }
 
 
-SPELLINGS = ("error", "scientific(2)", "fixed(0)", "quantity(B, 0)")
-"""How a record's page prints errors, largest errors, counts and bytes."""
+SPELLINGS = ("error", "scientific(2)", "decibel(1)", "fixed(0)", "quantity(B, 0)")
+"""How a record's page prints errors, largest errors, ratios in decibel, counts and bytes."""
 
 
 @pytest.fixture(scope="module")
