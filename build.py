@@ -279,10 +279,10 @@ def status(options: Namespace, voice: Voice) -> int:
 
 def compare(options: Namespace, voice: Voice) -> int:
     """Set two records or releases side by side; credit one factor only if one alone differs."""
-    from report.archive.compare import find
+    from report.archive.compare import find_both
     from report.numbers.comparing import compare as set_beside
 
-    one, two = (find(name, options.records) for name in (options.one, options.two))
+    one, two = find_both(options.one, options.two, options.records)
     comparison = set_beside(one, two, options.factor or "")
     voice.result(comparison.told(), **comparison.facts())
     return comparison.exit_code

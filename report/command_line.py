@@ -265,7 +265,8 @@ def _add_release_options(command: str, add: Callable[..., object]) -> None:
         case "compare":
             add("one", metavar="A", help="a record, a run folder or a release")
             add("two", metavar="B", help="another")
-            add("--factor", metavar="NAME", help="the one thing that was changed on purpose")
+            factor = "the one thing that was changed on purpose, such as shape or request/batch"
+            add("--factor", metavar="NAME", help=factor)
             add("--json", action="store_true", help="say the result as JSON")
         case "new":
             add("kind", choices=("report",), metavar="report", help="what to start")

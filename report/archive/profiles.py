@@ -26,6 +26,8 @@ from report.errors import (
 from report.evidence import verify_manifest
 from report.numbers import comparing as records
 from report.numbers.comparing import Difference
+from report.numbers.factors import FACTORS as RECORDED
+from report.numbers.factors import brings_about
 from report.numbers.profile import Profile
 from report.numbers.profile_compare import FACTORS, differences
 from report.numbers.trace import SCHEMA, SUMMARY, read_summary
@@ -79,7 +81,7 @@ def read(path: Path, say: Callable[[str], None], name: str = NAME) -> Capture:
 
 def check_factor(factor: str) -> None:
     """Raise UsageFault unless one can mean to change `factor`."""
-    known = (*FACTORS, *records.FACTORS)
+    known = (*FACTORS, *RECORDED)
     if factor and factor not in known:
         raise UsageFault(f"There is no factor {factor!r}.", hint=did_you_mean(factor, known))
 
@@ -103,9 +105,8 @@ def recorded_differences(one: Capture, two: Capture, factor: str) -> tuple[Diffe
     if one.record is None or two.record is None:
         return ()
     found = records.compare(one.record, two.record)
-    brought = records.FOLLOWS.get(factor, ())
     return tuple(
-        replace(each, factor=factor) if each.factor in brought else each
+        replace(each, factor=factor) if brings_about(factor, each.field) else each
         for each in found.differences
     )
 

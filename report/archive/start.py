@@ -6,10 +6,12 @@ What the record cannot know stays null, and `check` tells of it.
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
 
 from report.archive import records
 from report.archive.records import NAME
 from report.errors import ContentFault, UsageFault
+from report.numbers.factors import fields_of, known_factors
 from report.numbers.own import escaped, numbers_of, sections_of
 from report.record import Record, load_record
 
@@ -24,7 +26,8 @@ def start(name: str, content: Path, shelf: Path, record: str = "") -> Path:
     found = load_record(records.find(record, shelf)) if record else None
     path = content / "reports" / f"{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = re.sub("RECORD(?![A-Z])", record or _RECORD, fitted(_TEMPLATE, found))
+    form = _TEMPLATE.replace("# FACTORS", _factors(found))
+    text = re.sub("RECORD(?![A-Z])", record or _RECORD, fitted(form, found))
     for fact, told in known_of(found).items() if found else ():
         text = re.sub(f"(?m)^  {fact}: null +", f"  {fact}: {told}   ", text, count=1)
     try:
@@ -33,6 +36,14 @@ def start(name: str, content: Path, shelf: Path, record: str = "") -> Path:
     except FileExistsError:
         raise UsageFault(f"{path} is already there and stays as it is.") from None
     return path
+
+
+def _factors(record: Record | None) -> str:
+    """Every factor, as a comment."""
+    fields = (field for field, _ in fields_of(record)) if record else iter(())
+    example = next((field for field in fields if field.startswith("request/")), "request/batch")
+    told = f"{known_factors(example)}. The page names every difference."
+    return fill(told, 100, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
 
 
 def fitted(text: str, record: Record | None) -> str:
@@ -188,7 +199,7 @@ decision:
     - null
 
 # To set it beside the run that it is compared with, name that run and the one thing you changed:
-# platform, shape, steps, inputs, versions, machine, flags or lab. The page names every difference.
+# FACTORS
 # baseline:
 #   record: the-run-before
 #   factor: shape

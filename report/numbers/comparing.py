@@ -4,43 +4,16 @@ Keep the baseline and change one factor. When more than the declared factor diff
 differences are still shown, all of them, and the result is credited to nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from report.errors import NumericalFailure, UsageFault
+from report.errors import NumericalFailure
+from report.numbers.factors import brings_about, check_factor, factor_of, fields_of, is_known
 from report.numbers.meters import Result, read_off
 from report.record import Record
 
-FACTORS: Mapping[str, tuple[str, ...]] = {
-    "platform": ("request/platform", "environment/platform", "environment/devices", "scope"),
-    "shape": ("request/batch", "request/batches", "request/features", "request/outputs"),
-    "steps": ("request/steps", "request/processes", "request/rounds", "request/samples"),
-    "dispatch": ("request/dispatch", "environment/flags/jax_cpu_enable_async_dispatch"),
-    "policies": ("request/policies",),
-    "inputs": ("request/seed", "request/outlier_feature", "request/outlier_factor", "inputs"),
-    "versions": ("environment/versions", "environment/blas"),
-    "machine": tuple(
-        f"environment/{part}"
-        for part in ("cpu", "operating_system", "threads", "limits", "clock", "virtual_machine")
-    ),
-    "flags": ("environment/flags",),
-    "lab": ("lab", "schema", "sources"),
-}
-"""What one may mean to change, and the recorded fields that this changes.
-
-A change of shape also changes the inputs; a change of platform also the machine.
-"""
-
-FOLLOWS: Mapping[str, tuple[str, ...]] = {"shape": ("inputs",), "platform": ("machine", "flags")}
-"""What cannot help changing with a factor."""
-
-_PASSING = (
-    *("recorded_at", "load_average", "clock/tick_s", "redacted"),
-    *("trace", "request/trace", "device_memory"),
-    *("request/accuracy", "request/limit_s"),
-)
-"""Recorded, and different each time; no factor of any result."""
+_WIDEST = 60
+"""Characters of one value in a terminal's table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +24,8 @@ class Difference:
     field: str
     one: str
     two: str
+    follows: bool = False
+    """It cannot help changing with the declared factor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,42 +40,76 @@ class Comparison:
     @property
     def unexplained(self) -> tuple[Difference, ...]:
         """Differences that the declared factor does not bring about."""
-        allowed = {self.factor, *FOLLOWS.get(self.factor, ())}
-        return tuple(d for d in self.differences if d.factor not in allowed)
+        return tuple(d for d in self.differences if d.factor != self.factor and not d.follows)
 
     @property
     def changed(self) -> bool:
-        """Whether the declared factor differs at all."""
-        return any(difference.factor == self.factor for difference in self.differences)
+        """Whether the declared factor differs at all, between records of one lab."""
+        return not self._labs and any(
+            difference.factor == self.factor for difference in self.differences
+        )
 
     @property
     def credited(self) -> bool:
+        """Whether what the results differ by, if anything, may be credited to the factor."""
         return self.changed and not self.unexplained
+
+    @property
+    def _labs(self) -> tuple[str, str] | None:
+        """The schemas of both, when they differ."""
+        found = [(each.one, each.two) for each in self.differences if each.field == "schema"]
+        return found[0] if found else None
 
     def told(self) -> str:
         """Both columns, differences before results, and what may be concluded."""
-        rows = [("", *self.names)]
-        rows += [(d.field, d.one, d.two) for d in self.differences]
-        rows += [(r.name, str(r.one), f"{r.two}  {r.words}".rstrip()) for r in self.results]
-        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-        lines = [f"{a:{widths[0]}}  {b:{widths[1]}}  {c}".rstrip() for a, b, c in rows]
-        return "\n".join([*lines, "", self.verdict()])
+        fields = [(d.field, d.factor, d.one, d.two) for d in self.differences]
+        results = [(r.name, str(r.one), str(r.two), r.words) for r in self.results]
+        parts = [
+            _columns([("Field", "Factor", *self.names), *fields]) if fields else "",
+            _columns([("Result", *self.names, ""), *results]) if results else "",
+            self.verdict(),
+        ]
+        return "\n\n".join(part for part in parts if part)
 
     def verdict(self) -> str:
+        """What may be concluded, in a sentence."""
+        factors = ", ".join(dict.fromkeys(each.factor for each in self.differences))
+        if self._labs:
+            one, two = self._labs
+            return f"They are of two labs, {one} and {two}: no result stands beside the other’s."
+        if not self.differences:
+            same = all(str(each.one) == str(each.two) for each in self.results)
+            found = "and no result does" if same else "so none explains what the results differ by"
+            return f"No recorded field differs, {found}: nothing to credit."
         if not self.factor:
-            return "No factor was declared, so nothing is credited: say --factor NAME."
+            told = "No factor was declared, so nothing is credited: say --factor NAME."
+            return f"{told} What differs: {factors}."
         if not self.changed:
-            return f"The declared factor, {self.factor}, is the same in both: nothing to credit."
+            told = f"The declared factor, {self.factor}, is the same in both: nothing to credit."
+            return f"{told} What differs: {factors}."
         if self.unexplained:
             others = ", ".join(difference.field for difference in self.unexplained)
             return f"Not credited to {self.factor}, since more differs: {others}."
-        return f"Only {self.factor} differs: the results may be credited to it."
+        return self._credit()
+
+    def _credit(self) -> str:
+        """What may be credited to the one factor that differs, as true as the rows allow."""
+        brought = [each.field for each in self.differences if each.follows]
+        also = f" ({', '.join(brought)} also {'differs' if len(brought) == 1 else 'differ'})"
+        only = f"Only {self.factor} was changed{also if brought else ''}"
+        if any(not each.note for each in self.results):
+            return f"{only}: results that are told apart may be credited to it."
+        if any(each.differs for each in self.results):
+            far = "as far as they repeat, which no noise floor tells"
+            return f"{only}: results that differ may be credited to it {far}."
+        return f"{only}, and no result is told apart, so none is credited to it."
 
     def facts(self) -> dict[str, object]:
         return {
             "names": self.names,
             "factor": self.factor or None,
             "credited": self.credited,
+            "verdict": self.verdict(),
             "differences": [[d.factor, d.field, d.one, d.two] for d in self.differences],
             "results": [[r.name, str(r.one), str(r.two), r.words] for r in self.results],
         }
@@ -112,68 +121,40 @@ class Comparison:
 
 
 def compare(one: Record, two: Record, factor: str = "") -> Comparison:
-    """Set two records of the same lab side by side."""
-    if factor and factor not in FACTORS:
-        raise UsageFault(f"There is no factor {factor!r}.", hint=f"Factors: {', '.join(FACTORS)}.")
-    left, right = dict(_fields(one)), dict(_fields(two))
+    """Set two records side by side; their results too, when they are of one lab."""
+    left, right = dict(fields_of(one)), dict(fields_of(two))
+    fields = sorted(left.keys() | right.keys())
+    if factor:
+        check_factor(factor, fields)
+    known = is_known(one) and is_known(two)
     return Comparison(
         names=(one.name, two.name),
         factor=factor,
         differences=tuple(
             Difference(
-                factor=_factor_of(field),
+                factor=factor if field == factor else factor_of(field),
                 field=field,
                 one=left.get(field, "—"),
                 two=right.get(field, "—"),
+                follows=bool(factor) and brings_about(factor, field, known=known),
             )
-            for field in sorted(left.keys() | right.keys())
+            for field in fields
             if left.get(field) != right.get(field)
         ),
         results=tuple(read_off(one, two, alike=left == right)),
     )
 
 
-def _fields(record: Record) -> Iterator[tuple[str, str]]:
-    """What was asked and on what, as text by field; nothing that was measured."""
-    report = record.report
-    parts: dict[str, Any] = {
-        "lab": report.get("lab"),
-        "schema": report.get("schema"),
-        "request": report.get("request", {}),
-        "inputs": _inputs(report.get("inputs", {})),
-        "scope": report.get("scope", {}),
-        "environment": {k: v for k, v in record.environment.items() if k != "schema"},
-        "sources": {
-            path.removeprefix("sources/"): digest[:12]
-            for path, digest in record.manifest.items()
-            if path.startswith("sources/")
-        },
-    }
-    for field, text in _flat(parts, ""):
-        if not any(passing in field for passing in _PASSING):
-            yield field, text
+def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+    """Rows as aligned text; the last column ends where it ends."""
+    cut = [[_cut(text) for text in row[:-1]] + [row[-1]] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cut, strict=True)]
+    return "\n".join(_line(row, widths) for row in cut)
 
 
-def _inputs(inputs: object) -> object:
-    """Each case by its digest; what a lab with one case says of its inputs, as it is."""
-    if not isinstance(inputs, Mapping):
-        return inputs
-    return {
-        name: str(case.get("sha256", ""))[:12] if isinstance(case, Mapping) else case
-        for name, case in inputs.items()
-    }
+def _line(row: Iterable[str], widths: Iterable[int]) -> str:
+    return "  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _flat(value: object, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{path}/{key}" if path else str(key))
-    else:
-        yield path, str(value)
-
-
-def _factor_of(field: str) -> str:
-    for factor, prefixes in FACTORS.items():
-        if any(field == prefix or field.startswith(f"{prefix}/") for prefix in prefixes):
-            return factor
-    return "other"
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"

@@ -5,7 +5,7 @@ Nothing is worked out from it, no figure is drawn of it, and no lesson cites it;
 pointed at, and a decision report can stand on it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,14 +84,38 @@ def _check_statement(scope: Scope, fields: Fields) -> None:
 
 def numbers_of(value: object, path: str = "") -> Mapping[str, int | float]:
     """Every number below `value`, by its pointer from there, in the order written."""
-    if isinstance(value, bool) or not isinstance(value, (Mapping, int, float)):
-        return {}
+    return {
+        leaf.path: leaf.value
+        for leaf in leaves_of(value, path)
+        if isinstance(leaf.value, int | float) and not isinstance(leaf.value, bool)
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """One value that is not made of named others."""
+
+    path: str
+    """Its pointer."""
+    value: Any
+    reason: str = ""
+    """Why it is null, where the lab says so."""
+
+
+def leaves_of(value: object, path: str = "", reason: object = None) -> Iterator[Leaf]:
+    """Every value below `value`, in the order written; a list of plain values is one of them.
+
+    A name with `_reason` beside the name itself tells of that, and is none by itself.
+    """
+    if isinstance(value, list) and any(isinstance(item, list | Mapping) for item in value):
+        value = {str(place): item for place, item in enumerate(value)}
     if not isinstance(value, Mapping):
-        return {path: value}
-    found: dict[str, int | float] = {}
+        yield Leaf(path=path, value=value, reason=reason if isinstance(reason, str) else "")
+        return
     for key, inner in value.items():
-        found |= numbers_of(inner, f"{path}/{escaped(str(key))}")
-    return found
+        if not (key.endswith("_reason") and key.removesuffix("_reason") in value):
+            why = value.get(f"{key}_reason")
+            yield from leaves_of(inner, f"{path}/{escaped(str(key))}", why)
 
 
 def escaped(key: str) -> str:

@@ -5,8 +5,12 @@ from collections.abc import Sequence
 
 from report.exhibit import Kind
 
-_UNITS = {"_s": "s", "_ms": "ms", "_us": "µs", "_ns": "ns", "_bytes": "B", "_db": "dB"}
-"""A name ends in its unit."""
+_UNITS = {
+    **{"_bytes_per_s": "B/s", "_per_s": ""},
+    **{"_s": "s", "_ms": "ms", "_us": "µs", "_ns": "ns", "_bytes": "B", "_db": "dB"},
+}
+"""A name ends in its unit; the first that fits. A rate of anything but bytes has none."""
+_TIMES = ("_s", "_ms", "_us", "_ns")
 
 
 def kind(document: str, keys: Sequence[str]) -> Kind:
@@ -21,6 +25,11 @@ def kind(document: str, keys: Sequence[str]) -> Kind:
 def unit(keys: Sequence[str]) -> str:
     named = [key for key in reversed(keys) if not key.isdecimal()][:1]
     return next((unit for end, unit in _UNITS.items() if named and named[0].endswith(end)), "")
+
+
+def is_timed(keys: Sequence[str]) -> bool:
+    """Whether a value is a time, a rate, or below either: it is another one each time."""
+    return any(key.endswith(_TIMES) for key in keys)
 
 
 def section(part: str, keys: Sequence[str]) -> str:

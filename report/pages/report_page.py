@@ -7,10 +7,10 @@ from typing import Any
 from markupsafe import Markup
 
 from report.content import DecisionReport
-from report.errors import ContentFault, Fault
+from report.errors import ContentFault, Fault, UsageFault
 from report.exhibit import Cell, shown
 from report.notation import render
-from report.numbers.comparing import FACTORS, compare
+from report.numbers.comparing import compare
 from report.numbers.lowering import Preflight
 from report.numbers.meters import Reading
 from report.numbers.values import Values
@@ -85,19 +85,22 @@ def comparison_of(press: Press, report: DecisionReport, galley: Galley) -> Conte
     if declared is None:
         return None
     baseline = press.evidence.get(declared.record)
-    faults = [
-        Fault(where=f"{report.path} baseline.{key}", found=found, expected=" or ".join(known))
-        for key, found, known in (
-            ("record", declared.record, press.evidence),
-            ("factor", declared.factor, FACTORS),
+    if baseline is None:
+        press.faults.append(
+            Fault(
+                where=f"{report.path} baseline.record",
+                found=declared.record,
+                expected=" or ".join(press.evidence),
+            )
         )
-        if found not in known
-    ]
-    press.faults += faults
-    if faults or baseline is None:
         return None
     one, two = baseline.record, press.evidence[report.record].record
-    found = compare(one, two, declared.factor)
+    try:
+        found = compare(one, two, declared.factor)
+    except UsageFault as fault:
+        where = f"{report.path} baseline.factor"
+        press.faults.append(Fault(where=where, found=declared.factor, remedy=fault.hint))
+        return None
     if not found.changed or (report.decision.outcome == "adopt" and not found.credited):
         press.faults.append(
             Fault(
@@ -132,11 +135,12 @@ def comparison_of(press: Press, report: DecisionReport, galley: Galley) -> Conte
         "href": relative(f"records/{one.name}.html", galley.page),
         "credited": found.credited,
         "verdict": found.verdict(),
+        "differ": f"{len(rows)} recorded {'field differs' if len(rows) == 1 else 'fields differ'}",
         "differences": record_table(
             galley, "differences", "Every difference", columns=f"Field|Factor|{names}", rows=rows
         ),
         "results": record_table(
-            galley, "results", "What both measured", columns=f"Result|{names}|Note", rows=results
+            galley, "results", "What was measured", columns=f"Result|{names}|Note", rows=results
         ),
     }
 
@@ -144,7 +148,8 @@ def comparison_of(press: Press, report: DecisionReport, galley: Galley) -> Conte
 def _field(press: Press, record: str, field: str, text: str) -> Cell:
     """A recorded field, which the page claims where it stands in the record just so."""
     part, _, path = field.partition("/")
-    pointer = f"{record}/environment#/{path}" if part == "environment" else f"{record}#/{field}"
+    apart = part in ("environment", "config")
+    pointer = f"{record}/{part}#/{path}" if apart else f"{record}#/{field}"
     try:
         value = press.study.values.lookup(pointer)
         spelling = "text" if isinstance(value.printable, str) else "full"

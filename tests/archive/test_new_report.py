@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from report.archive.start import start
 from report.errors import EvidenceMismatch
 from report.evidence import verify
 from report.notation import render
+from report.numbers.factors import FACTORS
 from report.numbers.kinds import read_run
 from report.numbers.values import Values
 from report.record import load_record
@@ -105,6 +107,38 @@ def test_a_run_of_a_lab_that_nobody_here_knows_becomes_a_signed_release(
     assert "0.000125" in own
 
 
+def test_a_report_on_ones_own_lab_is_set_beside_its_baseline(house, assay: Command, tmp_path):
+    """Its one changed field is credited as far as the rows allow, and a null is told with it."""
+    mine = house / "theirs"
+    (mine / "lab").mkdir(parents=True)
+    shutil.copy(word_count.__file__, mine / "lab")
+    found = {**word_count.REPORT["results"], "words": None, "words_reason": "it did not end"}
+    before = {"results": {**found, "accuracy": 0.5}, "request": {"repeats": 500}}
+    word_count.write(tmp_path / "words")
+    word_count.write(tmp_path / "before", **before)
+    for step in (
+        ("record", tmp_path / "words", "--as", "words"),
+        ("record", tmp_path / "before", "--as", "before"),
+        ("new", "report", "words", "--record", "words"),
+    ):
+        done = assay(house, *step, "--content", "theirs")
+        assert done.returncode == 0, done.stderr
+    report = mine / "reports/words.yaml"
+    assert "field, such as request/repeats." in report.read_text(encoding="utf-8")
+    answer(report)
+    with report.open("a", encoding="utf-8") as file:
+        file.write("baseline:\n  record: before\n  factor: request/repeats\n")
+
+    done = assay(house, "release", "words", "--content", "theirs")
+    assert done.returncode == 0, done.stderr
+
+    page = (house / "releases/words-1/reports/words.html").read_text(encoding="utf-8")
+    assert "Only request/repeats was changed: results that differ may be credited to it" in page
+    assert "1 recorded field differs" in page
+    assert "nothing to compare; before: it did not end" in page
+    assert assay(house, "verify", "releases/words-1").returncode == 11
+
+
 def test_values_of_an_unknown_lab_say_what_their_names_say(tmp_path):
     (tmp_path / "lab").mkdir()
     shutil.copy(word_count.__file__, tmp_path / "lab")
@@ -197,6 +231,13 @@ def test_a_report_that_is_there_stays_as_it_is(house, assay: Command):
 @pytest.mark.parametrize("name", ["My Report", "../x", "", "-x"])
 def test_a_name_that_cannot_name_a_release_is_refused(house, assay: Command, name):
     assert assay(house, "new", "report", "--", name).returncode == 2
+
+
+def test_the_form_names_every_factor(tmp_path):
+    form = start("plain", tmp_path, tmp_path).read_text(encoding="utf-8").replace("\n# ", " ")
+    told = form.partition("the one thing you changed: ")[2].partition(".")[0]
+
+    assert told == f"{', '.join(FACTORS)}, or one recorded field, such as request/batch"
 
 
 def test_every_line_of_the_form_explains_itself_or_holds_text(house, assay: Command):

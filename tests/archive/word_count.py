@@ -32,10 +32,12 @@ ENVIRONMENT = {
 
 def write(folder: Path, **changes: object) -> Path:
     """A run folder at `folder`; `changes` are fields of its report."""
+    report = REPORT | changes
+    config = {"schema": "assay/config/1", "lab": "word_count", "options": report["request"]}
     files = {
-        "config.json": text({"schema": "assay/config/1", "lab": "word_count", "repeats": 1000}),
+        "config.json": text(config),
         "environment.json": text(ENVIRONMENT),
-        "report.json": text(REPORT | changes),
+        "report.json": text(report),
         "sources/lab/word_count.py": Path(__file__).read_bytes(),
     }
     listed = [f"{sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items())]

@@ -4,15 +4,28 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from report.errors import EvidenceMismatch
+from report.notation import NBSP
 from report.numbers.comparing import Comparison, compare
 from report.numbers.distinction import Verdict
-from report.numbers.meters import NO_TWINS, NOTHING, SAME, UNRANKED, Result
+from report.numbers.meters import (
+    DIFFERS,
+    EQUAL,
+    NO_FLOOR,
+    NO_TWINS,
+    NOTHING,
+    OTHER,
+    SAME,
+    UNRANKED,
+    Result,
+)
 from report.record import Record, load_record
+from tests.archive import word_count
 from tests.conftest import PROJECT
 
 RECORDS = PROJECT / "lab/records"
@@ -143,7 +156,7 @@ def test_representations_are_compared_by_bytes_and_by_errors_of_one_kind():
     apart = {name for name, each in found.items() if not each.note}
     assert apart == {"outlier-int8-smoothing relative_l2_error"}
     assert found["int8-smoothing stored bytes"].note == SAME
-    assert found["balanced-int8-static relative_l2_error"].note == NOTHING
+    assert found["balanced-int8-static relative_l2_error"].note.startswith(f"{NOTHING}: 64 of 64")
     assert found["balanced-int8-static relative_l2_error"].one.text == "refused"
 
 
@@ -179,10 +192,10 @@ def test_points_of_two_sweeps_are_compared_by_errors_and_bytes_and_never_by_time
     assert {each.note for name, each in found.items() if name.endswith("median time")} == {NO_TWINS}
 
 
-def test_records_of_two_labs_share_no_result_that_is_ranked():
+def test_records_of_two_labs_share_no_result():
     found = compare(record("timing-cpu"), record("precision-cpu"))
 
-    assert all(result.note for result in found.results)
+    assert found.results == ()
     assert {"lab", "schema"} <= {difference.field for difference in found.differences}
 
 
@@ -193,3 +206,131 @@ def test_every_kind_of_record_can_be_set_beside_itself(name):
     assert found.differences == ()
     assert found.results
     assert all(result.note for result in found.results)
+
+
+def test_a_result_that_one_run_lacks_or_leaves_null_is_told_in_every_lab_here():
+    def lose(report: dict[str, Any]) -> None:
+        del report["results"]["balanced-int8"]
+        overflow = {"relative_l2_error": None, "relative_l2_error_reason": "a sum overflowed"}
+        report["results"]["outlier-bf16"].update(overflow, stored_bytes=None)
+
+    one = record("precision-cpu")
+    two = edited(one, report=lose)
+    ways = results(compare(one, two)), results(compare(two, one))
+
+    for found in ways:
+        lost = found["balanced-int8 relative_l2_error"]
+        assert lost.note == "only precision-cpu has it"
+        assert {lost.one.text, lost.two.text} == {"9.145 × 10⁻³".replace(" ", NBSP), "—"}
+        null = found["outlier-bf16 relative_l2_error"]
+        assert null.note == f"{NOTHING}; other: a sum overflowed"
+        assert "not recorded" in {null.one.text, null.two.text}
+        assert found["outlier-bf16 stored bytes"].note == NOTHING
+    assert ways[0].keys() == ways[1].keys()
+
+
+def test_a_policy_that_only_one_run_followed_is_told():
+    def forget(report: dict[str, Any]) -> None:
+        gone = [name for name, each in report["results"].items() if each["policy"] == "w4"]
+        for name in gone:
+            del report["results"][name]
+        del report["policies"]["w4"], report["programs"]["w4"]
+
+    one = record("representations-cpu")
+    fewer = edited(one, report=forget)
+    found = results(compare(one, fewer))
+
+    for name in ("w4 stored bytes", "outlier-w4 relative_l2_error"):
+        assert found[name].note == "only representations-cpu has it"
+        assert found[name].two.text == "—"
+
+
+def test_a_point_that_only_one_sweep_has_is_told():
+    gone = ["bf16-m8", "fp32-m8", "int8-m8"]
+
+    def forget(report: dict[str, Any]) -> None:
+        report["request"]["batches"].remove(8)
+        for name in gone:
+            del report["results"][name]
+        report["order"] = [
+            [each for each in names if each not in gone] for names in report["order"]
+        ]
+
+    one = record("sweep-cpu")
+    fewer = edited(one, report=forget, config=lambda config: config["options"]["batches"].remove(8))
+    found = results(compare(one, fewer))
+
+    for result in ("relative_l2_error", "stored bytes", "median time"):
+        assert found[f"int8-m8 {result}"].note == "only sweep-cpu has it"
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Record:
+    """A run of a lab that is not known here."""
+    return load_record(word_count.write(tmp_path / "words", results=WRITTEN))
+
+
+WRITTEN = {
+    "error": 0.25,
+    "text_bytes": 20_000,
+    "wall_s": {"median": 0.5, "count": 3},
+    "words_per_s": 100.0,
+    "finite": True,
+    "sums": [1, 2, 3],
+    "rows": [{"name": "first", "error": 1.0}, {"name": "second", "error": None}],
+}
+
+
+def test_numbers_of_an_own_lab_differ_and_those_that_were_timed_are_not_ranked(words):
+    def change(report: dict[str, Any]) -> None:
+        report["results"].update(
+            error=0.5,
+            wall_s={"median": 0.6, "count": 3},
+            words_per_s=90.0,
+            finite=False,
+            sums=[1, 2, 4],
+        )
+        report["results"]["rows"][0]["error"] = 2.0
+
+    found = results(compare(words, edited(words, report=change)))
+
+    assert {name.removeprefix("results/"): each.note for name, each in found.items()} == {
+        "error": DIFFERS,
+        "text_bytes": EQUAL,
+        "wall_s/median": NO_FLOOR,
+        "wall_s/count": EQUAL,
+        "words_per_s": NO_FLOOR,
+        "finite": OTHER,
+        "sums": OTHER,
+        "rows/0/name": EQUAL,
+        "rows/0/error": DIFFERS,
+        "rows/1/name": EQUAL,
+        "rows/1/error": NOTHING,
+    }
+    finite, sums = found["results/finite"], found["results/sums"]
+    assert (finite.one.text, finite.two.text) == ("yes", "no")
+    assert (sums.one.text, sums.one.pointer) == ("3 values", "words#/results/sums")
+
+
+def test_a_result_that_an_own_lab_leaves_null_is_told_with_its_reason(words):
+    def overflow(report: dict[str, Any]) -> None:
+        report["results"].update(error=None, error_reason="overflow in float16")
+        del report["results"]["text_bytes"]
+        report["results"]["more"] = {"error": None, "error_reason": "not asked for"}
+
+    found = results(compare(words, edited(words, report=overflow)))
+
+    null = found["results/error"]
+    assert (null.one.text, null.two.text) == ("0.25", "not recorded")
+    assert null.note == f"{NOTHING}; other: overflow in float16"
+    assert found["results/text_bytes"].note == "only words has it"
+    assert found["results/more/error"].note == "only other has it; other: not asked for"
+    assert "results/error_reason" not in found
+
+
+def test_a_long_text_of_an_own_lab_is_cut_and_claims_nothing(words):
+    long = edited(words, report=lambda report: report["results"].update(log="word " * 50))
+
+    log = results(compare(words, long))["results/log"].two
+
+    assert (len(log.text), log.text[-1], log.pointer) == (60, "…", "")
