@@ -65,6 +65,7 @@ def render(
 ) -> tuple[Mapping[str, bytes | Copied], Mapping[str, Evidence]]:
     """What the site holds, by path, and the evidence it stands on."""
     from report.archive import bundle, records, verifier
+    from report.archive import verify as verify_alone
     from report.command_line import CONTENT, LAB, LOCK, TEMPLATES
     from report.content import load_content
     from report.evidence import verify_all
@@ -93,6 +94,7 @@ def render(
         bundle.WORKSPACE: bundle.practice_workspace(LAB, evidence.values(), LOCK, cache),
         bundle.ARTIFACTS: bundle.artifacts(figure_files(figures), evidence.values(), cache),
         verifier.PLACE: verifier.assemble(TEMPLATES),
+        bundle.STAND_ALONE: Path(verify_alone.__file__).read_bytes(),
     }
 
     voice.stage("Setting pages")
@@ -246,11 +248,11 @@ def sign(options: Namespace, voice: Voice) -> int:
 def verify(options: Namespace, _: Voice) -> int:
     """Check a release, folder or zip: files, signers, numbers. Exit codes 0, 10, 11, 12."""
     from report.archive import unzip
-    from report.archive.status import with_list
+    from report.archive.status import with_lists
     from report.archive.verify import answer
     from report.command_line import usage
 
-    more = with_list(options.status) if options.status else None
+    more = with_lists(options.status) if options.status else None
     return answer(options, usage, unzip.find, more)
 
 
@@ -260,8 +262,8 @@ def rebuild(options: Namespace, voice: Voice) -> int:
 
     with voice:
         voice.stage("Building again")
-        count = build_again(options.release)
-    voice.result(f"{options.release}: the same {count} files, byte for byte.")
+        rebuilt = build_again(options.release)
+    voice.result(f"{options.release}: {rebuilt.told}", files=rebuilt.files, own_code=rebuilt.own)
     return 0
 
 

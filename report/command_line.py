@@ -259,7 +259,7 @@ def _add_release_options(command: str, add: Callable[..., object]) -> None:
             from report.archive.verify import add_options  # noqa: PLC0415 (it also stands alone)
 
             add_options(add)
-            add("--status", default="", metavar="FILE", help="a status list, with FILE.sig")
+            add("--status", action="append", metavar="FILE", help="a status list, with FILE.sig")
         case "rebuild":
             add("release", type=_place, metavar="RELEASE", help="a folder; the code in it will run")
         case "compare":

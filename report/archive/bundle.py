@@ -19,6 +19,8 @@ from report.evidence import Evidence
 
 WORKSPACE = "downloads/practice-workspace.zip"
 ARTIFACTS = "downloads/assay-artifacts.zip"
+STAND_ALONE = "downloads/verify.py"
+"""The verifier for readers who have no Assay; a copy in a release proves nothing."""
 
 LAB_PACKAGES = ("jax", "jaxlib", "ml-dtypes", "numpy", "opt-einsum", "scipy")
 """What the lab imports, and what that needs in turn."""

@@ -1,7 +1,8 @@
 """The rebuild proof: a release's own sources, over its own records, must give the same bytes.
 
-The code in source/ runs, so this is for a release whose signer is trusted. It runs in a folder of
-its own, as another process, with the libraries that are installed here; where those differ from
+The code in source/ runs, so this is for a release whose signer is trusted. Changed code agrees
+with what it printed, so the answer says where it is not the code that is here. It runs in a folder
+of its own, as another process, with the libraries that are installed here; where those differ from
 the ones that release.json names, the refusal says so.
 """
 
@@ -9,7 +10,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,12 +21,37 @@ from report.archive.verify import Release
 from report.archive.verify import folder as contents
 from report.errors import Fault, SealBroken, raise_if_any
 
+_ROOT = Path(__file__).resolve().parents[2]
+_NAMED = 3
+"""Files that are named when the code of a release is another."""
 _DERIVED = ("MANIFEST.sha256", "ro-crate-metadata.json", "release.json")
 """What differs whenever anything else does."""
 
 
-def rebuild(folder: Path) -> int:
-    """The number of files that came out the same, or `SealBroken` naming each that did not."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilt:
+    """What came out the same, and whose code made it so."""
+
+    files: int
+    own: tuple[str, ...]
+    """Files of the release's code that are not as they are here."""
+
+    @property
+    def told(self) -> str:
+        """What the proof is worth: a release whose code was changed agrees with itself."""
+        if not self.own:
+            return f"the same {self.files} files, byte for byte, by the same code as here."
+        some = ", ".join(self.own[:_NAMED]) + (", …" if len(self.own) > _NAMED else "")
+        count = f"{len(self.own)} {'file of it is' if len(self.own) == 1 else 'files of it are'}"
+        return (
+            f"the same {self.files} files, byte for byte, by the code in the release; {count} not"
+            f" as here ({some}). That its numbers follow from its records is shown by code that you"
+            " know, not by its own."
+        )
+
+
+def rebuild(folder: Path) -> Rebuilt:
+    """What came out the same, or `SealBroken` naming each file that did not."""
     release = opened(folder)
     told = about(release)
     with TemporaryDirectory(prefix="assay-rebuild-") as scratch:
@@ -38,7 +65,17 @@ def rebuild(folder: Path) -> int:
         faults,
         hint="\n".join(differences(told["builder"])) or "The same libraries are installed here.",
     )
-    return len(again)
+    return Rebuilt(files=len(again), own=tuple(_foreign(release)))
+
+
+def _foreign(release: Release) -> Iterator[str]:
+    """Files of the code that builds which are not, byte for byte, the ones that run here."""
+    for path in sorted(release.listed):
+        below = path.removeprefix("source/")
+        if path.startswith(("source/report/", "source/templates/")) or path == "source/build.py":
+            here = _ROOT / below
+            if not here.is_file() or here.read_bytes() != release.read(path):
+                yield below
 
 
 def build_again(release: Release, told: Mapping[str, Any], scratch: Path) -> dict[str, bytes]:

@@ -301,6 +301,8 @@ def write(files: Mapping[str, bytes], name: str, out: Path) -> Path:
 
 def opened(folder: Path) -> Release:
     """The release in `folder`, each file as its list says, or `SealBroken` with every fault."""
+    if not folder.is_dir():
+        raise UsageFault(f"{folder} is no folder.", hint="Name the folder of a release, unpacked.")
     release = Release()
     try:
         release.open(contents(os.fspath(folder)))

@@ -1,8 +1,8 @@
 """Signing: the user's own ssh-keygen signs the manifest, in the name of one role.
 
 No private key is ever read here: agents, passphrases and hardware keys are ssh-keygen's affair.
-A draft is refused, and so is a release whose files are not as its list says. Signing adds one
-file in signatures/, makes the zip anew and writes a slip to print beside it; no other byte
+A draft is refused, and so is a release that is not what its list and its data say. Signing adds
+one file in signatures/, makes the zip anew and writes a slip to print beside it; no other byte
 changes, so a release may be signed again when a key or an algorithm has aged.
 """
 
@@ -20,10 +20,14 @@ from report.archive.verify import (
     ROLES,
     Release,
     Unchecked,
+    check_content,
     check_signature,
     fingerprint,
 )
-from report.errors import BackendMissing, SealBroken, UsageFault
+from report.errors import BackendMissing, Fault, SealBroken, UsageFault, raise_if_any
+
+_DRAFT = b'<p class="imprint draft">'
+"""What stands on every page of a draft."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +80,26 @@ def signers(release: Release) -> dict[str, str]:
 
 
 def signable(folder: Path) -> Release:
-    """The release in `folder`; a draft, and one that is not as its list says, is refused."""
+    """The release in `folder`, as its list and its data say.
+
+    A draft is refused, whatever it calls itself; so is one that prints what its data do not say.
+    """
     release = opened(folder)
     told = about(release)
-    if told["status"] != "FINAL":
+    pages = [path for path in release.listed if path.endswith(".html")]
+    drafts = [path for path in pages if _DRAFT in release.read(path)]
+    if told["status"] != "FINAL" or told.get("missing") or drafts:
         raise SealBroken(
             f"{folder} is a DRAFT, and a draft is not signed.",
+            [Fault(where=f"{folder}/{path}", found="a page of a draft") for path in drafts],
             hint=f"Record these, then release it again: {', '.join(told.get('missing', []))}",
         )
+    check_content(release)
+    faults = [
+        Fault(where=f"{folder}/{name}", found="prints or claims what its data do not say")
+        for name, _ in sorted(release.faults)
+    ]
+    raise_if_any(SealBroken, f"{folder} is not signed:", faults)
     return release
 
 
@@ -112,12 +128,16 @@ def ssh_sign(message: bytes, key: Path, namespace: str) -> bytes:
 
 def _told(folder: Path, principal: str, role: str, public: bytes) -> list[str]:
     """What happened, and the line for a signers file."""
-    kind, line = (
-        public[4 : 4 + int.from_bytes(public[:4], "big")].decode(),
-        base64.b64encode(public).decode(),
-    )
     return [
         f"{folder}: signed as {role} with {fingerprint(public)}.",
         "Publish the fingerprint where readers find it without this release. For a signers file:",
-        f'  {principal} namespaces="{NAMESPACE.format(role)}" {kind} {line}',
+        f"  {signers_line(principal, role, public)}",
     ]
+
+
+def signers_line(principal: str, role: str, public: bytes) -> str:
+    """The key in a signers file: an author also says what became of a release."""
+    roles = [role, "status"] if role == "author" else [role]
+    kind = public[4 : 4 + int.from_bytes(public[:4], "big")].decode()
+    namespaces = ",".join(NAMESPACE.format(each) for each in roles)
+    return f'{principal} namespaces="{namespaces}" {kind} {base64.b64encode(public).decode()}'

@@ -5,7 +5,7 @@ a reader who knows a newer list refuses an older one. It is small and works offl
 the list and its signature can hand both on.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date as day
 from hashlib import sha256
@@ -17,6 +17,7 @@ from report.archive.seal import ssh_sign
 from report.archive.verify import (
     NAMESPACE,
     TIERS,
+    UNKNOWN,
     Trust,
     Unchecked,
     check_signature,
@@ -41,57 +42,90 @@ class Change:
     """The release that takes the place of a superseded one; empty for a withdrawn one."""
 
 
-def with_list(place: str) -> Callable[[dict[str, Any], Trust], dict[str, Any]]:
-    """What turns a verdict into one that knows the list at `place`, once its signature holds."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What one signed list says of one release."""
+
+    number: int
+    date: str
+    """Of the list: what happened later it cannot know."""
+    status: dict[str, Any]
+    note: str
+
+
+def with_lists(places: Sequence[str]) -> Callable[[dict[str, Any], Trust], dict[str, Any]]:
+    """What turns a verdict into one that knows the newest list of `places`, once all hold."""
 
     def knowing(verdict: dict[str, Any], trust: Trust) -> dict[str, Any]:
         if verdict["release"] is None or verdict["exit"] == 10:
             return verdict
         notes = verdict["notes"][:-1]  # the last one tells how far the release itself knows
         try:
-            status, note = _status(place, verdict, trust)
+            *older, newest = sorted(
+                (_say(place, verdict, trust) for place in places), key=lambda said: said.number
+            )
         except Unchecked as trouble:
             said = f"Could not check: {trouble}"
             return {**verdict, "exit": 12, "tier": TIERS[12], "sentence": said, "notes": notes}
-        verdict = {**verdict, "status": status, "notes": [*notes, *([note] if note else [])]}
-        if status["state"] != "withdrawn" or verdict["exit"] != 0:
+        withdrawn = newest.status["state"] == "withdrawn" and verdict["exit"] == 0
+        notes += [f"Older, and not asked: status list {each.number}." for each in older]
+        notes += [] if withdrawn else [newest.note]
+        notes += [f"Status unknown after {newest.date}."]
+        verdict = {**verdict, "status": newest.status, "notes": notes}
+        if not withdrawn:
             return verdict
-        said = f"Files match their list. The signature holds, but the report was {note}"
+        said = f"Files match their list. The signature holds, but the report was {newest.note}"
         return {**verdict, "exit": 11, "tier": TIERS[11], "sentence": said}
 
     return knowing
 
 
-def _status(place: str, verdict: dict[str, Any], trust: Trust) -> tuple[dict[str, Any], str]:
-    """State, until when and the reason, of the release that `verdict` is on; and a note on it."""
+def _say(place: str, verdict: dict[str, Any], trust: Trust) -> Said:
+    """What the list at `place` says of the release that `verdict` is on."""
     namespace = NAMESPACE.format("status")
     try:
-        text, signature = (_own(Path(f"{place}{end}")) for end in ("", ".sig"))
+        text, signature = _own(place), _own(f"{place}.sig")
         key = check_signature(signature, text, namespace)
         number, day_of_list, entries = _entries(text, verdict["manifest"])
-    except OSError as error:
-        raise Unchecked(f"{printable(place)} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, RecursionError, Unchecked):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise Unchecked("the status list is not one, or its signature does not hold.") from None
-    if not trust.judge(key, namespace)["good"]:
-        raise Unchecked("the status list is signed by a key you have not pinned.")
+    _check_signer(key, namespace, verdict["author"]["key"], trust)
     least = verdict["knows"]["number"]
     if number < least:
         than = f"the one this release knows ({least})"
         raise Unchecked(f"the status list is older (number {number}) than {than}.")
     if not entries:
         note = f"Status list {number} of {day_of_list} does not name this report."
-        return {"state": "current", "until": day_of_list, "reason": None}, note
+        status = {"state": "current", "until": day_of_list, "reason": None}
+        return Said(number=number, date=day_of_list, status=status, note=note)
     worst = ([entry for entry in entries if entry["state"] == "withdrawn"] or entries)[-1]
     note = "Superseded by {by} on {date}: {reason}".format(**worst)
     if worst["state"] == "withdrawn":
         note = "withdrawn on {date}: {reason}".format(**worst)
-    return {"state": worst["state"], "until": worst["date"], "reason": worst["reason"]}, note
+    status = {"state": worst["state"], "until": worst["date"], "reason": worst["reason"]}
+    return Said(number=number, date=day_of_list, status=status, note=note)
 
 
-def _own(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        return stream.read(LIMIT + 1)
+def _check_signer(key: bytes, namespace: str, author: str | None, trust: Trust) -> None:
+    """Only the author takes a release back, or whom a signers file allows to sign status lists."""
+    judged = trust.judge(key, namespace)
+    if not judged["good"]:
+        why = judged["said"].removeprefix("It is signed")
+        raise Unchecked(
+            "the status list is signed by a key you have not pinned."
+            if judged["said"] == UNKNOWN
+            else f"the status list is signed{why}"
+        )
+    if judged["key"] in trust.pins and judged["key"] != author:
+        raise Unchecked("the status list is signed by a key that is not this release's author's.")
+
+
+def _own(place: str) -> bytes:
+    try:
+        with Path(place).open("rb") as stream:
+            return stream.read(LIMIT + 1)
+    except OSError as error:
+        raise Unchecked(f"{printable(place)} cannot be read: {error.strerror}.") from None
 
 
 def _entries(text: bytes, manifest: str) -> tuple[int, str, list[dict[str, str]]]:

@@ -42,9 +42,14 @@ ARCHIVES = {
         "All figures and all record files of this site in one archive.",
     ),
     "downloads/verify.html": (
-        "Verifier",
+        "Verifier, as a page",
         "One page that opens from disk, without network: give it a sealed release and a key’s"
         " fingerprint, and it says whether files, signers and numbers hold.",
+    ),
+    "downloads/verify.py": (
+        "Verifier, as one file",
+        "The same for Python 3.8 or later, standard library alone. Keep it apart from what it"
+        " checks: a copy inside a release is as easily forged as the release.",
     ),
 }
 """What each archive of a site holds, by its path."""

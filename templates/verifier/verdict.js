@@ -95,22 +95,27 @@ async function checkStatus(status, about, release, trust, verdict) {
   } catch {
     throw new Unchecked("the status list is not one, or its signature does not hold.");
   }
-  if (!(await trust.judge(key, namespace)).good) {
-    throw new Unchecked("the status list is signed by a key you have not pinned.");
+  const judged = await trust.judge(key, namespace);
+  if (judged.said === UNKNOWN) throw new Unchecked("the status list is signed by a key you have not pinned.");
+  if (!judged.good) throw new Unchecked(`the status list is signed${judged.said.slice("It is signed".length)}`);
+  if (trust.pins.has(judged.key) && judged.key !== verdict.author.key) {
+    throw new Unchecked("the status list is signed by a key that is not this release's author's.");
   }
   const least = about.knows.number;
   if (number < least) {
     throw new Unchecked(`the status list is older (number ${number}) than the one this release knows (${least}).`);
   }
+  const after = `Status unknown after ${date}.`;
   const entry = entries.find((each) => each.get("state") === "withdrawn") ?? entries.at(-1);
   if (!entry) {
-    verdict.notes.push(`Status list ${number} of ${date} does not name this report.`);
+    verdict.notes.push(`Status list ${number} of ${date} does not name this report.`, after);
     verdict.status = { state: "current", until: date, reason: null };
     return "";
   }
   const [state, until, reason, by] = ["state", "date", "reason", "by"].map((part) => printable(String(entry.get(part))));
   verdict.status = { state, until, reason };
   const withdrawn = state === "withdrawn" ? `withdrawn on ${until}: ${reason}` : "";
-  verdict.notes.push(withdrawn || `Superseded by ${by} on ${until}: ${reason}`);
+  const told = withdrawn || `Superseded by ${by} on ${until}: ${reason}`;
+  verdict.notes.push(...(withdrawn && verdict.author.good && !about.draft ? [] : [told]), after);
   return withdrawn && `The signature holds, but the report was ${withdrawn}`;
 }

@@ -195,7 +195,7 @@ def good_ones() -> Iterator[Fixture]:
         yield (
             Fixture(f"status-{state or 'current'}", good)
             .having(status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")))
-            .says(0, yes, note)
+            .says(0, yes, note, "Status unknown after 2027-01-31.")
         )
 
 
@@ -247,7 +247,7 @@ def doubtful_ones() -> Iterator[Fixture]:
             11,
             "Files match their list. The signature holds, but the report was withdrawn on"
             " 2027-01-15: The wrong device was named.",
-            "withdrawn on 2027-01-15: The wrong device was named.",
+            "Status unknown after 2027-01-31.",
         )
     )
     knowing = sealed(tiny(status_list={"number": 5, "date": "2026-11-29"}))
@@ -262,6 +262,32 @@ def doubtful_ones() -> Iterator[Fixture]:
             12,
             "Could not check: the status list is older (number 4) than the one this release knows"
             " (5).",
+        )
+    )
+    both = sealed(tiny(), reviewer=REVIEWER)
+    told = status_list(both, "withdrawn")
+    yield (
+        Fixture("status-by-the-reviewer", both, f"{pin(AUTHOR)}\n{pin(REVIEWER)}")
+        .having(status=told, status_sig=sshsig(REVIEWER, told, NAMESPACE.format("status")))
+        .says(
+            12,
+            "Could not check: the status list is signed by a key that is not this release's"
+            " author's.",
+            f"Reviewer: Signed with key {pin(REVIEWER)} which you pinned.",
+        )
+    )
+    told = status_list(good, "withdrawn")
+    yield (
+        Fixture("status-by-a-key-for-another-role", good, "")
+        .having(
+            allowed_signers=signers_line("lab@example.org", AUTHOR, "author"),
+            status=told,
+            status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")),
+        )
+        .says(
+            12,
+            f"Could not check: the status list is signed with key {pin(AUTHOR)}, and your signers"
+            " file says that key is not for this role.",
         )
     )
     told = status_list(good, None)

@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 
 from report.archive import verify as verifier
 from report.archive.one_page import MATCH, MISMATCH, NOT_RUN
+from report.archive.seal import ssh_sign
 from report.archive.verifier import assemble
 from tests.archive.conftest import NAME, REPORT, make_key, pin_of
 from tests.conftest import PROJECT, copy_project, tree
@@ -370,6 +371,30 @@ def test_a_changed_release_is_not_signed(house, copy, assay):
     assert "index.html: changed" in done.stderr
 
 
+def test_a_release_that_prints_what_its_data_do_not_say_is_not_signed(house, copy, assay):
+    page = copy / f"reports/{REPORT}.html"
+    page.write_text(page.read_text("utf-8").replace("2.45\u00a0%</a>", "2.05\u00a0%</a>"), "utf-8")
+    relist(copy)
+
+    done = assay(house, "sign", copy, "--key", house / "key", "--principal", "a@b")
+
+    assert done.returncode == 9
+    assert f"reports/{REPORT}.html: prints or claims what its data do not say" in done.stderr
+
+
+def test_a_draft_that_calls_itself_final_is_not_signed(house, copy, assay):
+    page = copy / "chips.html"
+    text = page.read_text("utf-8")
+    assert '<p class="imprint">' in text
+    page.write_text(text.replace('<p class="imprint">', '<p class="imprint draft">'), "utf-8")
+    relist(copy)
+
+    done = assay(house, "sign", copy, "--key", house / "key", "--principal", "a@b")
+
+    assert done.returncode == 9
+    assert "chips.html: a page of a draft" in done.stderr
+
+
 @pytest.mark.parametrize("command", ["sign", "rebuild", "status", "compare"])
 @pytest.mark.parametrize("what", ["nothing", "a folder", "a list of nothing known", "a file"])
 def test_what_is_no_release_is_refused_in_words(house, tmp_path, assay, command, what):
@@ -396,6 +421,9 @@ def test_what_is_no_release_is_refused_in_words(house, tmp_path, assay, command,
 
     assert done.returncode in (2, 7, 9), done.stderr
     assert "Traceback" not in done.stderr
+    assert "Errno" not in done.stderr
+    if what in {"nothing", "a file"} and command != "compare":
+        assert done.returncode == 2
 
 
 def test_a_draft_says_so_on_every_page_and_is_not_signed(house, assay, tmp_path):
@@ -544,13 +572,15 @@ def test_few_numeric_cells_of_the_report_stand_without_a_claim(signed):
     assert all(drawn.values()), "rows of the timeline's drawing"
 
 
-def test_the_number_of_a_claim_is_derived_even_when_all_is_signed_anew(copy, house, assay):
+def test_the_number_of_a_claim_is_derived_even_when_all_is_signed_anew(copy, house):
     page = copy / f"reports/{REPORT}.html"
     altered = re.sub(rb'(id="v-1"[^>]*>)2', rb"\g<1>3", page.read_bytes())
     assert altered != page.read_bytes()
     page.write_bytes(altered)
     relist(copy)
-    assert assay(house, "sign", copy, "--key", house / "key", "--principal", "a").returncode == 0
+    listed = (copy / "MANIFEST.sha256").read_bytes()
+    signature = ssh_sign(listed, house / "key", "assay/report/author/v1")
+    (copy / "signatures/author.sig").write_bytes(signature)
 
     told = verdict(copy, pin_of(house / "key"))
 
@@ -565,7 +595,20 @@ def test_it_builds_again_byte_for_byte_from_itself_alone(copy, house, assay):
     done = assay(house, "rebuild", copy)
 
     assert done.returncode == 0, done.stderr
-    assert "byte for byte" in done.stdout
+    assert "byte for byte, by the same code as here" in done.stdout
+
+
+def test_a_rebuild_by_other_code_than_is_here_says_so(copy, assay, tmp_path):
+    here = copy_project(tmp_path / "here")
+    with (here / "report/voice.py").open("a", encoding="utf-8") as file:
+        file.write("# Another line.\n")
+
+    done = assay(here, "rebuild", copy)
+
+    assert done.returncode == 0, done.stderr
+    assert (
+        "by the code in the release; 1 file of it is not as here (report/voice.py)" in done.stdout
+    )
 
 
 def test_a_rebuild_names_what_differs_and_why(copy, house, assay):
@@ -605,7 +648,30 @@ def test_a_withdrawn_release_says_so_and_a_list_is_numbered(house, signed, pin, 
         check=False,
     )
     assert done.returncode == 11
-    assert "withdrawn on 2026-12-01: Wrong device." in done.stdout
+    assert done.stdout.count("withdrawn on 2026-12-01: Wrong device.") == 1
+    assert "Status unknown after 2026-12-01." in done.stdout
+
+
+def test_of_two_lists_the_newer_counts_and_the_older_is_named(house, signed, pin, assay, tmp_path):
+    given = ["--release", signed, "--key", house / "key", "--date", "2026-12-01"]
+    older, newer = tmp_path / "older.json", tmp_path / "newer.json"
+    more = ["--state", "superseded", "--by", f"{REPORT}-2", "--reason", "Measured again."]
+    assert assay(house, "status", older, *given, *more).returncode == 0
+    for end in ("", ".sig"):
+        shutil.copy(f"{older}{end}", f"{newer}{end}")
+    more = ["--state", "withdrawn", "--reason", "Wrong device."]
+    assert assay(house, "status", newer, *given, *more).returncode == 0
+
+    for lists in ((older, newer), (newer, older)):
+        asked = [text for each in lists for text in ("--status", each)]
+        done = assay(house, "verify", signed, "--key", pin, *asked)
+        assert done.returncode == 11
+        assert "withdrawn on 2026-12-01: Wrong device." in done.stdout
+        assert "Older, and not asked: status list 1." in done.stdout
+    (tmp_path / "older.json.sig").unlink()
+    done = assay(house, "verify", signed, "--key", pin, "--status", older)
+    assert done.returncode == 12
+    assert "older.json.sig cannot be read" in done.stdout
 
 
 def test_the_one_page_has_all_inside_and_the_agreed_words(signed):

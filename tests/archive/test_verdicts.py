@@ -11,7 +11,7 @@ import pytest
 
 from report.archive import unzip
 from report.archive import verify as verifier
-from report.archive.status import with_list
+from report.archive.status import with_lists
 from tests.archive.make_fixtures import FIXTURES, write
 
 NAMES = sorted(folder.name for folder in FIXTURES.iterdir())
@@ -36,9 +36,9 @@ def arguments(fixture: Path) -> list[str]:
 def verdict_on(release: Path, fixture: Path, capsys) -> dict[str, object]:
     parser = argparse.ArgumentParser()
     verifier.add_options(parser.add_argument)
-    parser.add_argument("--status")
+    parser.add_argument("--status", action="append")
     options = parser.parse_args([str(release), *arguments(fixture), "--json"])
-    more = with_list(options.status) if options.status else None
+    more = with_lists(options.status) if options.status else None
     code = verifier.answer(options, pytest.fail, unzip.find, more)
     verdict = json.loads(capsys.readouterr().out)
     assert code == verdict["exit"]
