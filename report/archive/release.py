@@ -212,6 +212,7 @@ def describe(
         "title": report.title,
         "date": report.date.isoformat(),
         "date_is": "declared by the author",
+        "license": report.license,
         "status": report.status,
         "missing": list(report.missing),
         "supersedes": superseded
