@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from report.archive import manifest, rocrate
-from report.archive.bundle import pack
+from report.archive.bundle import check_names, pack
 from report.archive.verify import MANIFEST, Release, Unchecked, parse_json, printable
 from report.archive.verify import folder as contents
 from report.content import Content, DecisionReport
@@ -142,7 +142,7 @@ def assemble(  # noqa: PLR0917 (one argument for each room before this one)
     files["VERIFY.txt"] = HOW_TO_VERIFY.format(**told).encode()
     files["ro-crate-metadata.json"] = as_json(rocrate.describe(told, files))
     files[MANIFEST] = manifest.manifest(files)
-    pack(files, also=SHOUTED)  # refuses a name that would not unpack everywhere
+    check_names((f"{edition.name}/{path}" for path in files), also=SHOUTED)
     return files
 
 
