@@ -27,7 +27,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from report.archive import manifest, rocrate
+from report.archive import how_to_verify, manifest, rocrate
 from report.archive.bundle import check_names, pack
 from report.archive.verify import MANIFEST, Release, Unchecked, parse_json, printable
 from report.archive.verify import folder as contents
@@ -139,7 +139,7 @@ def assemble(  # noqa: PLR0917 (one argument for each room before this one)
     files["release.json"] = as_json(told)
     files["release.schema.json"] = _SCHEMA.read_bytes()
     files["verify.py"] = _VERIFIER.read_bytes()
-    files["VERIFY.txt"] = HOW_TO_VERIFY.format(**told).encode()
+    files["VERIFY.txt"] = how_to_verify.text(told).encode()
     files["ro-crate-metadata.json"] = as_json(rocrate.describe(told, files))
     files[MANIFEST] = manifest.manifest(files)
     check_names((f"{edition.name}/{path}" for path in files), also=SHOUTED)
@@ -341,55 +341,3 @@ def write_zip(folder: Path) -> Path:
     finally:
         part.unlink(missing_ok=True)
     return target
-
-
-HOW_TO_VERIFY = """\
-Release {release}: {title}
-
-Declared date {date}. This folder holds a report and all it stands on. How to check it:
-
-1. Get the signer's key fingerprint from a second source: a project page, a printed page, a call.
-   A key, a verifier or a page found in this folder proves nothing about who made it.
-
-2. With Python 3.8 or later, and a verify.py from elsewhere (the copy here is a convenience):
-
-     python3 -I -S verify.py . --key SHA256:...
-
-   0 trusted, 10 mismatch, 11 consistent but not trusted, 12 could not check.
-
-3. With OpenSSH and coreutils alone, and a signers file of your own with one line,
-   NAME namespaces="assay/report/author/v1" ssh-ed25519 AAAA...
-
-     ssh-keygen -Y verify -f signers -I NAME -n assay/report/author/v1 \\
-       -s signatures/author.sig < MANIFEST.sha256
-     sha256sum --check --strict --quiet MANIFEST.sha256
-     find . ! -type d ! -path './signatures/*' | cut -c3- | grep -vx MANIFEST.sha256 |
-       LC_ALL=C sort > /tmp/found
-     cut -c67- MANIFEST.sha256 | diff - /tmp/found
-
-4. To build the same bytes again from source/ and records/, with the libraries that
-   release.json names: python build.py rebuild RELEASE. This runs the code in source/, so do it
-   only for a signer whom you trust.
-
-5. For tools that read OpenSSF Model Signing, a release may have signatures/oms.sigstore.json. Get
-   the signer's P-256 key, here KEY.pub, from a second source too. With their own program:
-
-     model_signing verify key . --signature signatures/oms.sigstore.json \\
-       --public_key KEY.pub --no-ignore-git-paths
-
-   or, to show that it signs the same list, with OpenSSL:
-
-     of() {{ sed -n 's/^ *"'$1'": "\\(.*\\)".*/\\1/p' signatures/oms.sigstore.json | base64 -d; }}
-     of payload > /tmp/payload
-     of sig > /tmp/sig
-     {{ printf 'DSSEv1 28 application/vnd.in-toto+json %d ' "$(wc -c < /tmp/payload)"
-       cat /tmp/payload; }} | openssl dgst -sha256 -verify KEY.pub -signature /tmp/sig
-     echo | cat /tmp/payload - | tr '{{' '\\n' |
-       sed -n 's/^"digest":"\\(.*\\)","algorithm":"sha256","name":"\\(.*\\)"}}.*/\\1  \\2/p' |
-       diff - MANIFEST.sha256
-
-Kept in git, the folder needs a line in .gitattributes: * -text
-
-What a signature shows: who vouches for these bytes. What it does not show: that the measurements
-are right, that this is the latest report, or when it was signed.
-"""
