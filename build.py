@@ -258,8 +258,9 @@ def rebuild(options: Namespace, voice: Voice) -> int:
 
     with voice:
         voice.stage("Building again")
-        count = build_again(options.release)
-    voice.result(f"{options.release}: the same {count} files, byte for byte.")
+        count, page = build_again(options.release)
+    beside = f", and {page} beside it" if page else ""
+    voice.result(f"{options.release}: the same {count} files, byte for byte{beside}.")
     return 0
 
 

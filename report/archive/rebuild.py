@@ -23,22 +23,27 @@ _DERIVED = ("MANIFEST.sha256", "ro-crate-metadata.json", "release.json")
 """What differs whenever anything else does."""
 
 
-def rebuild(folder: Path) -> int:
-    """The number of files that came out the same, or `SealBroken` naming each that did not."""
+def rebuild(folder: Path) -> tuple[int, str]:
+    """The number of files that came out the same, or `SealBroken` naming each that did not.
+
+    The report as one page is compared too where it lies beside the folder, and is then named.
+    """
     release = opened(folder)
     told = about(release)
+    page = folder.absolute().with_name(f"{told['release']}.html")
+    beside = {page.name: page.read_bytes()} if page.is_file() else {}
     with TemporaryDirectory(prefix="assay-rebuild-") as scratch:
         again = build_again(release, told, Path(scratch))
-    faults = compare(
-        {path: release.read(path) for path in release.files if not _is_signature(path)}, again
-    )
+        new = Path(scratch, "out", page.name)
+        page_again = {page.name: new.read_bytes()} if beside and new.is_file() else {}
+    released = {path: release.read(path) for path in release.files if not _is_signature(path)}
     raise_if_any(
         SealBroken,
         f"{folder} does not come out the same:",
-        faults,
+        compare(released, again) + compare(beside, page_again),
         hint="\n".join(differences(told["builder"])) or "The same libraries are installed here.",
     )
-    return len(again)
+    return len(again), "".join(beside)
 
 
 def build_again(release: Release, told: Mapping[str, Any], scratch: Path) -> dict[str, bytes]:
