@@ -66,6 +66,7 @@ def write(folder: Path, report: str, files: Mapping[str, bytes]) -> Path | None:
         return None
     part = page.with_name(f".{page.name}.part")
     part.write_bytes(text)
+    part.chmod(0o644)  # whatever the umask
     part.replace(page)
     return page
 

@@ -11,7 +11,7 @@
       signatures/                     all that signing adds
 
 The number and the date come from the report. Beside the folder lie the same files as a stored
-zip and, for a small report, as one page.
+zip and, for a small report, its text and figures as one page, a copy for convenience.
 """
 
 import json
@@ -35,7 +35,6 @@ from report.content import Content, DecisionReport
 from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_mean, raise_if_any
 from report.evidence import Evidence
 from report.folder import Copied, exchange
-from report.inputs import files_under
 from report.numbers.study import Study
 from report.numbers.values import Value, Values
 
@@ -46,19 +45,6 @@ STATED = ("study", "chips", "formats", "models")
 SHOUTED = frozenset({MANIFEST, "VERIFY.txt", "LICENSE", "Makefile", "README.md"})
 """File names with capitals, which a release may hold besides [a-z0-9._-]."""
 
-_ROOT = Path(__file__).resolve().parents[2]
-_PROJECT = (
-    "build.py",
-    "report",
-    "templates",
-    "lab",
-    "base.lock",
-    "all.lock",
-    "pyproject.toml",
-    "LICENSE",
-)
-_REFERENCE = ("chips", "formats", "models", "glossary")
-"""Folders of content that every report may draw on."""
 _PINNED = re.compile(r"^([A-Za-z0-9_.-]+)==", re.MULTILINE)
 _SCHEMA = Path(__file__).with_name("release.schema.json")
 _VERIFIER = Path(__file__).with_name("verify.py")
@@ -173,24 +159,6 @@ def _beyond_browsers(number: object) -> bool:
     return isinstance(number, int) and abs(number) > 2**53 - 1
 
 
-def sources(edition: Edition, content: Path) -> dict[str, Path]:
-    """What it takes to build the edition again, by its path under source/."""
-    report = f"content/reports/{edition.report.slug}.yaml"
-    places = {name: _ROOT / name for name in _PROJECT if (_ROOT / name).exists()}
-    for name in _REFERENCE:
-        own = content / name
-        places[f"content/{name}"] = own if own.is_dir() else _ROOT / "content" / name
-    if (content / "lab").is_dir():
-        places["content/lab"] = content / "lab"
-    places[report] = content / "reports" / f"{edition.report.slug}.yaml"
-    return {
-        f"{name}{path}": Path(f"{place}{path}")
-        for name, place in places.items()
-        for path in files_under(str(place))
-        if not (name == "lab" and path.startswith("/records/"))
-    }
-
-
 def describe(
     edition: Edition,
     study: Study,
@@ -274,15 +242,10 @@ def write(files: Mapping[str, bytes], name: str, out: Path) -> Path:
     A signed release, and a folder that holds anything else, stay as they are.
     """
     folder = out / name
-    if os.path.lexists(folder):
-        present = opened(folder)
-        if any(path.startswith(f"{SIGNATURES}/") for path in present.files):
-            if present.manifest == files[MANIFEST]:
-                return folder
-            raise UsageFault(
-                f"{folder} is signed, and stays as it is.",
-                hint="Give the report the next number, or move the folder away.",
-            )
+    if signed := _signed(folder):
+        if signed.manifest == files[MANIFEST]:
+            return folder
+        raise _stays(folder)
     out.mkdir(parents=True, exist_ok=True)
     part = out / f".{name}.part"
     shutil.rmtree(part, ignore_errors=True)
@@ -290,6 +253,8 @@ def write(files: Mapping[str, bytes], name: str, out: Path) -> Path:
         for path, data in files.items():
             (part / path).parent.mkdir(parents=True, exist_ok=True)
             (part / path).write_bytes(data)
+        for place in (part, *part.rglob("*")):  # whatever the umask
+            place.chmod(0o755 if place.is_dir() else 0o644)
         if not (folder.exists() and exchange(part, folder)):
             if folder.exists():
                 shutil.rmtree(folder)
@@ -298,6 +263,42 @@ def write(files: Mapping[str, bytes], name: str, out: Path) -> Path:
         shutil.rmtree(part, ignore_errors=True)
     write_zip(folder)
     return folder
+
+
+def check_place(
+    folder: Path, sources: Mapping[str, Path], evidence: Mapping[str, Evidence]
+) -> None:
+    """Before anything is built, refuse what cannot come out as the signed release in `folder`."""
+    if signed := _signed(folder):
+        now = {
+            f"source/{path}": sha256(place.read_bytes()).hexdigest()
+            for path, place in sources.items()
+        }
+        now |= {
+            f"records/{name}/{manifest.NAME}": proof.record.manifest_sha256
+            for name, proof in evidence.items()
+        }
+        then = {
+            path: digest
+            for path, digest in signed.listed.items()
+            if path.startswith("source/") or re.fullmatch(f"records/[^/]+/{manifest.NAME}", path)
+        }
+        if now != then:
+            raise _stays(folder)
+
+
+def _signed(folder: Path) -> Release | None:
+    """The release in `folder`, when there is one with a signature."""
+    present = opened(folder) if os.path.lexists(folder) else Release()
+    signed = any(path.startswith(f"{SIGNATURES}/") for path in present.files)
+    return present if signed else None
+
+
+def _stays(folder: Path) -> UsageFault:
+    return UsageFault(
+        f"{folder} is signed, and stays as it is.",
+        hint="Give the report the next number, or move the folder away.",
+    )
 
 
 def opened(folder: Path) -> Release:
@@ -337,6 +338,7 @@ def write_zip(folder: Path) -> Path:
     )
     try:
         part.write_bytes(pack(files, also=SHOUTED))
+        part.chmod(0o644)  # whatever the umask
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
