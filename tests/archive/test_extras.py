@@ -110,7 +110,7 @@ def test_a_time_stamp_is_judged_at_its_own_time_as_the_text_says(stamped):
     done = as_the_text_says(stamped)
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip().endswith("GMT")
+    assert done.stdout.strip().endswith("GMT\nVerification: OK")
     assert openssl(stamped.parent, *CHECK, *later).returncode != 0, "when the certificate has ended"
 
 
