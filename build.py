@@ -185,7 +185,7 @@ def record(options: Namespace, voice: Voice) -> int:
 
 def release(options: Namespace, voice: Voice) -> int:
     """Put a report and all it stands on into one folder, to be signed, checked and built again."""
-    from report.archive import one_page, records
+    from report.archive import one_page, records, sources
     from report.archive import release as releases
     from report.archive import status as status_list
     from report.cache import NullCache
@@ -208,6 +208,9 @@ def release(options: Namespace, voice: Voice) -> int:
         edition = releases.choose(content, options.report, recorded)
         chosen = [recorded[name] for name in edition.records]
         evidence = verify_all(chosen, LAB, own=options.content / "lab")
+        source = sources.gather(edition.report.slug, options.content)
+        voice.left_out(source.left_out)
+        releases.check_place(options.out / edition.name, source.files, evidence)
 
         voice.stage("Drawing figures")
         study = work_out(evidence, edition.content)
@@ -222,9 +225,8 @@ def release(options: Namespace, voice: Voice) -> int:
         pages[RUNTIME] = runtime(cache)
 
         voice.stage("Writing the release")
-        sources = releases.sources(edition, options.content)
         known = status_list.read(options.status) if options.status else None
-        files = releases.assemble(edition, pages, study, evidence, sources, known)
+        files = releases.assemble(edition, pages, study, evidence, source.files, known)
         folder = releases.write(files, edition.name, options.out)
         one_page.write(folder, edition.report.slug, files)
     told = releases.summary(folder, edition)

@@ -351,7 +351,8 @@ def parse_manifest(content: bytes, where: str, faults: list[Fault]) -> Mapping[s
         return {}
     if not content.endswith(b"\n"):
         refuse(content.count(b"\n") + 1, "a last line that is cut off", "a line feed at the end")
-    for number, line in enumerate(content.decode(errors="replace").splitlines(), start=1):
+    lines = content.decode(errors="replace").removesuffix("\n").split("\n")
+    for number, line in enumerate(lines, start=1):
         entry = _LINE.fullmatch(line)
         path = entry["path"] if entry else ""
         if entry is None:

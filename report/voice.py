@@ -68,6 +68,11 @@ class Voice:
             if report.missing:
                 self.note(f"{name} is a draft. Not recorded: {', '.join(report.missing)}.")
 
+    def left_out(self, places: Sequence[str]) -> None:
+        """Say which files do not go into a release, for their endings."""
+        if places:
+            self.note(f"Not taken into source/, where they do not belong: {', '.join(places)}.")
+
     def note(self, told: str) -> None:
         """Say something on the side."""
         print(told, file=sys.stderr)

@@ -28,8 +28,13 @@ LAB_PACKAGES = ("jax", "jaxlib", "ml-dtypes", "numpy", "opt-einsum", "scipy")
 _CODE = b"".join(Path(each).read_bytes() for each in (__file__, manifest.__file__))
 """What packs: an archive is kept for as long as this is the same."""
 
-_SAFE_PART = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[a-z0-9_-][a-z0-9._-]*")
+_SAFE_PART = re.compile(
+    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[a-z0-9_-](?:[a-z0-9._-]*[a-z0-9_-])?"
+)
 """One part of a path that unpacks alike everywhere; Windows keeps some names for itself."""
+
+_LONGEST, _DEEPEST = 320, 20
+"""Characters and parts of a path; a verifier reads no more."""
 
 _PINNED = re.compile(r"^([a-z0-9-]+)==")
 
@@ -157,21 +162,37 @@ def pack(files: Mapping[str, bytes], also: Collection[str] = ()) -> bytes:
 
     `also` are file names that may have capitals.
     """
-    faults = _name_faults(files, also)
-    raise_if_any(ContentFault, "These names cannot go into an archive:", faults)
+    check_names(files, also)
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for path, data in sorted(files.items()):
             member = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
+            member.compress_type = zipfile.ZIP_STORED
             member.create_system = 3
             member.external_attr = 0o100644 << 16
             archive.writestr(member, data)
     return buffer.getvalue()
 
 
-def _name_faults(paths: Iterable[str], also: Collection[str]) -> list[Fault]:
-    return [
-        Fault(where=path, found="a name that is not portable", expected="only a-z 0-9 . _ / -")
-        for path in paths
-        if not all(part in also or _SAFE_PART.fullmatch(part) for part in path.split("/"))
-    ]
+def check_names(paths: Iterable[str], also: Collection[str] = ()) -> None:
+    """Refuse paths that some system cannot hold, or holds as one."""
+    faults = []
+    taken: dict[str, str] = {}
+    for path in sorted(paths):
+        parts = path.split("/")
+        above = ["/".join(parts[:end]).casefold() for end in range(1, len(parts))]
+        expected = ""
+        if not all(part in also or _SAFE_PART.fullmatch(part) for part in parts):
+            found, expected = "a name that is not portable", "only a-z 0-9 . _ / -"
+        elif len(path) > _LONGEST or len(parts) > _DEEPEST:
+            found = "a path that is too long"
+            expected = f"at most {_LONGEST} characters and {_DEEPEST} parts"
+        elif path.casefold() in taken:
+            found = f"on some systems the same file as {taken[path.casefold()]}"
+        elif folder := next((name for name in above if name in taken), ""):
+            found = f"in a folder, where {taken[folder]} is a file"
+        else:
+            taken[path.casefold()] = path
+            continue
+        faults.append(Fault(where=path, found=found, expected=expected))
+    raise_if_any(ContentFault, "These names cannot go into an archive:", faults)

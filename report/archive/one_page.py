@@ -2,7 +2,8 @@
 
 Styles, scripts, typefaces and the numbers it prints are inside it, under a policy that lets in
 nothing else. It carries a self-check of its numbers, which shows accidental damage only, and
-says so. It is a copy for reading: the release is the folder.
+says so. It is a copy for reading that nothing signs: the release is the folder, and `rebuild`
+makes the page again to compare.
 """
 
 import base64
@@ -65,6 +66,7 @@ def write(folder: Path, report: str, files: Mapping[str, bytes]) -> Path | None:
         return None
     part = page.with_name(f".{page.name}.part")
     part.write_bytes(text)
+    part.chmod(0o644)  # whatever the umask
     part.replace(page)
     return page
 

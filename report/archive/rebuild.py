@@ -33,39 +33,48 @@ class Rebuilt:
     """What came out the same, and whose code made it so."""
 
     files: int
+    page: str
+    """The report as one page, beside the folder; empty for none."""
     own: tuple[str, ...]
     """Files of the release's code that are not as they are here."""
 
     @property
     def told(self) -> str:
         """What the proof is worth: a release whose code was changed agrees with itself."""
+        same = f"the same {self.files} files, byte for byte"
+        same += f", and {self.page} beside it" if self.page else ""
         if not self.own:
-            return f"the same {self.files} files, byte for byte, by the same code as here."
+            return f"{same}, by the same code as here."
         some = ", ".join(self.own[:_NAMED]) + (", …" if len(self.own) > _NAMED else "")
         count = f"{len(self.own)} {'file of it is' if len(self.own) == 1 else 'files of it are'}"
         return (
-            f"the same {self.files} files, byte for byte, by the code in the release; {count} not"
+            f"{same}, by the code in the release; {count} not"
             f" as here ({some}). That its numbers follow from its records is shown by code that you"
             " know, not by its own."
         )
 
 
 def rebuild(folder: Path) -> Rebuilt:
-    """What came out the same, or `SealBroken` naming each file that did not."""
+    """What came out the same, or `SealBroken` naming each file that did not.
+
+    The report as one page is compared too where it lies beside the folder.
+    """
     release = opened(folder)
     told = about(release)
+    page = folder.absolute().with_name(f"{told['release']}.html")
+    beside = {page.name: page.read_bytes()} if page.is_file() else {}
     with TemporaryDirectory(prefix="assay-rebuild-") as scratch:
         again = build_again(release, told, Path(scratch))
-    faults = compare(
-        {path: release.read(path) for path in release.files if not _is_signature(path)}, again
-    )
+        new = Path(scratch, "out", page.name)
+        page_again = {page.name: new.read_bytes()} if beside and new.is_file() else {}
+    released = {path: release.read(path) for path in release.files if not _is_signature(path)}
     raise_if_any(
         SealBroken,
         f"{folder} does not come out the same:",
-        faults,
+        compare(released, again) + compare(beside, page_again),
         hint="\n".join(differences(told["builder"])) or "The same libraries are installed here.",
     )
-    return Rebuilt(files=len(again), own=tuple(_foreign(release)))
+    return Rebuilt(files=len(again), page="".join(beside), own=tuple(_foreign(release)))
 
 
 def _foreign(release: Release) -> Iterator[str]:

@@ -11,7 +11,7 @@
       signatures/                     all that signing adds
 
 The number and the date come from the report. Beside the folder lie the same files as a stored
-zip and, for a small report, as one page.
+zip and, for a small report, its text and figures as one page, a copy for convenience.
 """
 
 import json
@@ -27,15 +27,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from report.archive import manifest, rocrate
-from report.archive.bundle import pack
+from report.archive import how_to_verify, manifest, rocrate
+from report.archive.bundle import check_names, pack
 from report.archive.verify import MANIFEST, Release, Unchecked, parse_json, printable
 from report.archive.verify import folder as contents
 from report.content import Content, DecisionReport
 from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_mean, raise_if_any
 from report.evidence import Evidence
 from report.folder import Copied, exchange
-from report.inputs import files_under
 from report.numbers.study import Study
 from report.numbers.values import Value, Values
 
@@ -46,19 +45,6 @@ STATED = ("study", "chips", "formats", "models")
 SHOUTED = frozenset({MANIFEST, "VERIFY.txt", "LICENSE", "Makefile", "README.md"})
 """File names with capitals, which a release may hold besides [a-z0-9._-]."""
 
-_ROOT = Path(__file__).resolve().parents[2]
-_PROJECT = (
-    "build.py",
-    "report",
-    "templates",
-    "lab",
-    "base.lock",
-    "all.lock",
-    "pyproject.toml",
-    "LICENSE",
-)
-_REFERENCE = ("chips", "formats", "models", "glossary")
-"""Folders of content that every report may draw on."""
 _PINNED = re.compile(r"^([A-Za-z0-9_.-]+)==", re.MULTILINE)
 _SCHEMA = Path(__file__).with_name("release.schema.json")
 _VERIFIER = Path(__file__).with_name("verify.py")
@@ -139,10 +125,10 @@ def assemble(  # noqa: PLR0917 (one argument for each room before this one)
     files["release.json"] = as_json(told)
     files["release.schema.json"] = _SCHEMA.read_bytes()
     files["verify.py"] = _VERIFIER.read_bytes()
-    files["VERIFY.txt"] = HOW_TO_VERIFY.format(**told).encode()
+    files["VERIFY.txt"] = how_to_verify.text(told).encode()
     files["ro-crate-metadata.json"] = as_json(rocrate.describe(told, files))
     files[MANIFEST] = manifest.manifest(files)
-    pack(files, also=SHOUTED)  # refuses a name that would not unpack everywhere
+    check_names((f"{edition.name}/{path}" for path in files), also=SHOUTED)
     return files
 
 
@@ -173,24 +159,6 @@ def _beyond_browsers(number: object) -> bool:
     return isinstance(number, int) and abs(number) > 2**53 - 1
 
 
-def sources(edition: Edition, content: Path) -> dict[str, Path]:
-    """What it takes to build the edition again, by its path under source/."""
-    report = f"content/reports/{edition.report.slug}.yaml"
-    places = {name: _ROOT / name for name in _PROJECT if (_ROOT / name).exists()}
-    for name in _REFERENCE:
-        own = content / name
-        places[f"content/{name}"] = own if own.is_dir() else _ROOT / "content" / name
-    if (content / "lab").is_dir():
-        places["content/lab"] = content / "lab"
-    places[report] = content / "reports" / f"{edition.report.slug}.yaml"
-    return {
-        f"{name}{path}": Path(f"{place}{path}")
-        for name, place in places.items()
-        for path in files_under(str(place))
-        if not (name == "lab" and path.startswith("/records/"))
-    }
-
-
 def describe(
     edition: Edition,
     study: Study,
@@ -212,6 +180,7 @@ def describe(
         "title": report.title,
         "date": report.date.isoformat(),
         "date_is": "declared by the author",
+        "license": report.license,
         "status": report.status,
         "missing": list(report.missing),
         "supersedes": superseded
@@ -273,15 +242,10 @@ def write(files: Mapping[str, bytes], name: str, out: Path) -> Path:
     A signed release, and a folder that holds anything else, stay as they are.
     """
     folder = out / name
-    if os.path.lexists(folder):
-        present = opened(folder)
-        if any(path.startswith(f"{SIGNATURES}/") for path in present.files):
-            if present.manifest == files[MANIFEST]:
-                return folder
-            raise UsageFault(
-                f"{folder} is signed, and stays as it is.",
-                hint="Give the report the next number, or move the folder away.",
-            )
+    if signed := _signed(folder):
+        if signed.manifest == files[MANIFEST]:
+            return folder
+        raise _stays(folder)
     out.mkdir(parents=True, exist_ok=True)
     part = out / f".{name}.part"
     shutil.rmtree(part, ignore_errors=True)
@@ -289,6 +253,8 @@ def write(files: Mapping[str, bytes], name: str, out: Path) -> Path:
         for path, data in files.items():
             (part / path).parent.mkdir(parents=True, exist_ok=True)
             (part / path).write_bytes(data)
+        for place in (part, *part.rglob("*")):  # whatever the umask
+            place.chmod(0o755 if place.is_dir() else 0o644)
         if not (folder.exists() and exchange(part, folder)):
             if folder.exists():
                 shutil.rmtree(folder)
@@ -297,6 +263,42 @@ def write(files: Mapping[str, bytes], name: str, out: Path) -> Path:
         shutil.rmtree(part, ignore_errors=True)
     write_zip(folder)
     return folder
+
+
+def check_place(
+    folder: Path, sources: Mapping[str, Path], evidence: Mapping[str, Evidence]
+) -> None:
+    """Before anything is built, refuse what cannot come out as the signed release in `folder`."""
+    if signed := _signed(folder):
+        now = {
+            f"source/{path}": sha256(place.read_bytes()).hexdigest()
+            for path, place in sources.items()
+        }
+        now |= {
+            f"records/{name}/{manifest.NAME}": proof.record.manifest_sha256
+            for name, proof in evidence.items()
+        }
+        then = {
+            path: digest
+            for path, digest in signed.listed.items()
+            if path.startswith("source/") or re.fullmatch(f"records/[^/]+/{manifest.NAME}", path)
+        }
+        if now != then:
+            raise _stays(folder)
+
+
+def _signed(folder: Path) -> Release | None:
+    """The release in `folder`, when there is one with a signature."""
+    present = opened(folder) if os.path.lexists(folder) else Release()
+    signed = any(path.startswith(f"{SIGNATURES}/") for path in present.files)
+    return present if signed else None
+
+
+def _stays(folder: Path) -> UsageFault:
+    return UsageFault(
+        f"{folder} is signed, and stays as it is.",
+        hint="Give the report the next number, or move the folder away.",
+    )
 
 
 def opened(folder: Path) -> Release:
@@ -341,59 +343,8 @@ def write_zip(folder: Path) -> Path:
     part = target.with_name(f".{target.name}.part")
     try:
         part.write_bytes(pack(files, also=SHOUTED))
+        part.chmod(0o644)  # whatever the umask
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
     return target
-
-
-HOW_TO_VERIFY = """\
-Release {release}: {title}
-
-Declared date {date}. This folder holds a report and all it stands on. How to check it:
-
-1. Get the signer's key fingerprint from a second source: a project page, a printed page, a call.
-   A key, a verifier or a page found in this folder proves nothing about who made it.
-
-2. With Python 3.8 or later, and a verify.py from elsewhere (the copy here is a convenience):
-
-     python3 -I -S verify.py . --key SHA256:...
-
-   0 trusted, 10 mismatch, 11 consistent but not trusted, 12 could not check.
-
-3. With OpenSSH and coreutils alone, and a signers file of your own with one line,
-   NAME namespaces="assay/report/author/v1" ssh-ed25519 AAAA...
-
-     ssh-keygen -Y verify -f signers -I NAME -n assay/report/author/v1 \\
-       -s signatures/author.sig < MANIFEST.sha256
-     sha256sum --check --strict --quiet MANIFEST.sha256
-     find . ! -type d ! -path './signatures/*' | cut -c3- | grep -vx MANIFEST.sha256 |
-       LC_ALL=C sort > /tmp/found
-     cut -c67- MANIFEST.sha256 | diff - /tmp/found
-
-4. To build the same bytes again from source/ and records/, with the libraries that
-   release.json names: python build.py rebuild RELEASE. This runs the code in source/, so do it
-   only for a signer whom you trust.
-
-5. For tools that read OpenSSF Model Signing, a release may have signatures/oms.sigstore.json. Get
-   the signer's P-256 key, here KEY.pub, from a second source too. With their own program:
-
-     model_signing verify key . --signature signatures/oms.sigstore.json \\
-       --public_key KEY.pub --no-ignore-git-paths
-
-   or, to show that it signs the same list, with OpenSSL:
-
-     of() {{ sed -n 's/^ *"'$1'": "\\(.*\\)".*/\\1/p' signatures/oms.sigstore.json | base64 -d; }}
-     of payload > /tmp/payload
-     of sig > /tmp/sig
-     {{ printf 'DSSEv1 28 application/vnd.in-toto+json %d ' "$(wc -c < /tmp/payload)"
-       cat /tmp/payload; }} | openssl dgst -sha256 -verify KEY.pub -signature /tmp/sig
-     echo | cat /tmp/payload - | tr '{{' '\\n' |
-       sed -n 's/^"digest":"\\(.*\\)","algorithm":"sha256","name":"\\(.*\\)"}}.*/\\1  \\2/p' |
-       diff - MANIFEST.sha256
-
-Kept in git, the folder needs a line in .gitattributes: * -text
-
-What a signature shows: who vouches for these bytes. What it does not show: that the measurements
-are right, that this is the latest report, or when it was signed.
-"""

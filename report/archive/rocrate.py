@@ -5,13 +5,23 @@ not say, asks no clock, and names only profiles that it keeps to.
 https://www.researchobject.org/ro-crate/specification/1.2/
 """
 
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
 NAME = "ro-crate-metadata.json"
 _SPEC = "https://w3id.org/ro/crate/1.2"
-_LICENSE = "https://spdx.org/licenses/Apache-2.0"
+_SPDX = "https://spdx.org/licenses/"
+_OWN = {"@id": f"{_SPDX}Apache-2.0", "@type": "CreativeWork", "name": "Apache License 2.0"}
+"""The licence of Assay's own code, which is no word on a report made with it."""
+_NONE = {
+    "@id": "#no-license",
+    "@type": "CreativeWork",
+    "name": "No licence is claimed",
+    "description": "The author of the report states no licence, so none is claimed here.",
+}
+_OWN_PART = re.compile("source/(?!content/)|verify.py$")
 _KINDS = {
     "css": "text/css",
     "csv": "text/csv",
@@ -32,6 +42,7 @@ _KINDS = {
 def describe(about: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
     """The metadata of a release: `about` is its release.json, `files` everything listed so far."""
     page = f"reports/{about['report']}.html"
+    licence = _licence(about["license"])
     builder = about["builder"]
     root = {
         "@id": "./",
@@ -40,7 +51,7 @@ def describe(about: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, 
         "description": f"Decision report {about['number']}, {about['status']}, with its records,"
         f" data and sources. {about['scope']['statement']}",
         "datePublished": about["date"],
-        "license": {"@id": _LICENSE},
+        "license": _reference(licence),
         "identifier": about["release"],
         "mainEntity": {"@id": page},
         "hasPart": [{"@id": path} for path in sorted(files)],
@@ -64,8 +75,8 @@ def describe(about: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, 
         ],
         "version": builder["lock"][:12],
         "url": "source/build.py",
+        "license": _reference(_OWN),
     }
-    licence = {"@id": _LICENSE, "@type": "CreativeWork", "name": "Apache License 2.0"}
     descriptor = {
         "@id": NAME,
         "@type": "CreativeWork",
@@ -73,10 +84,23 @@ def describe(about: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, 
         "conformsTo": {"@id": _SPEC},
         "about": {"@id": "./"},
     }
-    graph = [descriptor, root, licence, software, build]
+    graph = [descriptor, root, *{each["@id"]: each for each in (licence, _OWN)}.values()]
+    graph += [software, build]
     graph += [_run(name, files) for name in about["records"]]
     graph += [_file(path, data) for path, data in sorted(files.items())]
     return {"@context": f"{_SPEC}/context", "@graph": graph}
+
+
+def _licence(stated: str | None) -> dict[str, Any]:
+    """The report's own licence, as its author states it, or that none is stated."""
+    if not stated:
+        return _NONE
+    place = stated if stated.startswith("https://") else f"{_SPDX}{stated}"
+    return _OWN if place == _OWN["@id"] else {"@id": place, "@type": "CreativeWork", "name": stated}
+
+
+def _reference(entity: Mapping[str, Any]) -> dict[str, Any]:
+    return {"@id": entity["@id"]}
 
 
 def _run(record: str, files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -104,4 +128,4 @@ def _file(path: str, data: bytes) -> dict[str, Any]:
         "contentSize": str(len(data)),
         "encodingFormat": kind,
         "sha256": sha256(data).hexdigest(),
-    }
+    } | ({"license": _reference(_OWN)} if _OWN_PART.match(path) else {})

@@ -108,6 +108,7 @@ def put(place: Path, signature: bytes) -> None:
     place.parent.mkdir(exist_ok=True)
     part = place.with_name(f".{place.name}.part")
     part.write_bytes(signature)
+    part.chmod(0o644)  # whatever the umask
     part.replace(place)
 
 

@@ -118,6 +118,7 @@ _TEMPLATE = """\
 title: null            # one line: what was found or decided
 number: 1              # of this report; each release of it takes the next number
 date: null             # the day you declare, such as 2026-01-31
+# license: CC-BY-4.0   # of the report, if you state one: an SPDX identifier or an https:// address
 record: RECORD         # the run it rests on: python build.py record RUN_DIR --as NAME
 
 # What had to hold, declared before measuring. The build compares; you do not.

@@ -17,6 +17,8 @@ from report.specs import PLATFORMS
 Outcome = Literal["hold", "adopt", "reject"]
 
 _FENCE = "---"
+_LICENSE = re.compile(r'https://[^\s<>"]+|(?!LicenseRef)[A-Za-z0-9][A-Za-z0-9.+-]*')
+"""A licence of the SPDX list, https://spdx.org/licenses/, or wherever its text can be read."""
 
 LESSON_KEYS = {"title": str, "deck": str, "description": str, "order": int}
 LESSON_EXTRAS = {"eyebrow": str, "minutes": int}
@@ -160,6 +162,8 @@ class DecisionReport:
     sha256: str
     supersedes: Superseded | None = None
     baseline: Baseline | None = None
+    license: str | None = None
+    """An SPDX identifier or an address; `None` where the author states none."""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -301,6 +305,7 @@ def _report(text: Text, form: Form) -> DecisionReport:
         sha256=text.sha256,
         supersedes=_superseded(form.form("supersedes")) if "supersedes" in form else None,
         baseline=_baseline(form.form("baseline")) if "baseline" in form else None,
+        license=_license(form),
     )
     platform = report.parts["scope"]["platform"]
     if platform and not _platform_claimed(platform):
@@ -318,6 +323,14 @@ def _part(form: Form, part: str) -> Mapping[str, str | None]:
         written = form.form(part)
         facts = {fact: written.text_or_none(fact) for fact in written}
     return facts | {fact: None for fact in REPORT_FACTS[part] if fact not in facts}
+
+
+def _license(form: Form) -> str | None:
+    stated = form.text_or_none("license")
+    if stated and not _LICENSE.fullmatch(stated):
+        expected = "an SPDX identifier, such as CC-BY-4.0, or an address that begins with https://"
+        form.fault(form.line_of("license"), "license", repr(stated), expected)
+    return stated
 
 
 def _baseline(form: Form) -> Baseline:

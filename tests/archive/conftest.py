@@ -1,5 +1,6 @@
 """A real release, signed with a key of its own, made once for all tests that look at one."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -37,3 +38,17 @@ def pin_of(key: Path) -> str:
         ["ssh-keygen", "-lf", f"{key}.pub"], capture_output=True, text=True, check=True
     )
     return told.stdout.split()[1]
+
+
+def faked_clock() -> dict[str, str]:
+    """An environment in which programs take it to be ten years from now; else the test is skipped.
+
+    FAKETIME_LIBRARY may name a libfaketime that lies elsewhere: https://github.com/wolfcw/libfaketime
+    """
+    places = [*Path("/usr/lib").glob("*/faketime/libfaketime.so.1")]
+    places += [Path("/usr/lib/faketime/libfaketime.so.1")]
+    places.insert(0, Path(os.environ.get("FAKETIME_LIBRARY", "/nowhere")))
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        pytest.skip("no libfaketime: it comes with the package faketime")
+    return os.environ | {"LD_PRELOAD": str(found), "FAKETIME": "+3653d"}

@@ -435,9 +435,8 @@ def claimed_wrongly() -> Iterator[Fixture]:
         ).names(("index.html", "claim"))
     number = claims_json().replace(b'"1.5\xc2\xa0GiB"', b"1.5")
     yield resealed("claim-that-is-no-text", claims__json=number).names(("release.json", "release"))
-    yield resealed("claims-twice-a-key", claims__json=b'{"schema": 1, "schema": 2}').names(
-        ("release.json", "release")
-    )
+    twice = claims_json().replace(b'"schema":', b'"schema": "assay/claims/0",\n "schema":', 1)
+    yield resealed("claims-twice-a-key", claims__json=twice).names(("release.json", "release"))
     yield resealed("release-of-another-kind", release__json=b"[]").names(
         ("release.json", "release")
     )

@@ -6,13 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from report.archive import verify as verifier
 from report.archive.one_page import MATCH, MISMATCH
-from tests.archive.conftest import NAME, REPORT, pin_of
+from tests.archive.conftest import NAME, REPORT, faked_clock, pin_of
 from tests.conftest import tree
 from tests.pages.conftest import RECORD_VIOLATIONS
 
@@ -96,6 +97,33 @@ def test_it_verifies_with_the_clock_ten_years_on(signed, released):
 
     assert told["exit"] == 0
     assert "Status unknown after 2026-" in told["notes"][-1]
+
+
+def test_it_verifies_in_a_process_whose_clock_is_ten_years_on(signed, released, tmp_path):
+    """And a key that has run out by then is found out, with no --at to say when."""
+    environment = faked_clock()
+    command = [sys.executable, "-I", "-S", verifier.__file__, signed]
+    asked = [sys.executable, "-I", "-S", "-c", "import time; print(time.gmtime().tm_year)"]
+    year = time.gmtime().tm_year
+
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(word) for word in words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    public = " ".join(Path(f"{released / 'key'}.pub").read_text(encoding="utf-8").split()[:2])
+    signers = tmp_path / "signers"
+    signers.write_text(f'a valid-before="{year + 5}0101Z" {public}\n', encoding="utf-8")
+
+    assert int(run(*asked).stdout) >= year + 9
+    assert run(*command, "--key", pin_of(released / "key")).returncode == 0
+    late = run(*command, "--signers", signers)
+    assert late.returncode == 11
+    assert "expired" in late.stdout
 
 
 def test_a_key_that_has_run_out_says_so_and_a_date_from_elsewhere_helps(signed, released):

@@ -5,15 +5,18 @@ import json
 import os
 import shutil
 import subprocess
+import time
 import zipfile
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.archive.conftest import NAME, pin_of
+from report.archive import rocrate
+from tests.archive.conftest import NAME, faked_clock, pin_of
 from tests.archive.test_release import verdict
-from tests.conftest import tree
+from tests.conftest import Done, tree
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("ssh-keygen"), reason="no ssh-keygen: install OpenSSH"
@@ -43,46 +46,95 @@ def openssl(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl: install OpenSSL")
-def test_a_time_stamp_over_the_signature_holds_and_is_no_part_of_what_was_signed(
-    released, tmp_path
-):
-    """RFC 3161, by an authority of our own: https://www.rfc-editor.org/rfc/rfc3161"""
+needs_openssl = pytest.mark.skipif(
+    not shutil.which("openssl"), reason="no openssl: install OpenSSL"
+)
+SIGNATURE, STAMP = "signatures/author.sig", "signatures/author.sig.tsr"
+CHECK = ("ts", "-verify", "-data", f"{NAME}/{SIGNATURE}", "-in", f"{NAME}/{STAMP}")
+CHECK += ("-CAfile", "tsa.pem")
+
+
+@pytest.fixture
+def stamped(released, tmp_path) -> Path:
+    """A release with a stamp by an authority of our own, whose certificate ends in 30 days.
+
+    RFC 3161: https://www.rfc-editor.org/rfc/rfc3161
+    """
     release = Path(shutil.copytree(released / "releases" / NAME, tmp_path / NAME))
     (tmp_path / "tsa.cnf").write_text(AUTHORITY, encoding="utf-8")
     (tmp_path / "serial").write_text("01\n", encoding="utf-8")
-    signature, token = f"{NAME}/signatures/author.sig", f"{NAME}/signatures/author.sig.tsr"
     configured = ("-config", "tsa.cnf")
     for words in (
         (
             *("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "tsa.key", "-days", "30"),
             *("-out", "tsa.pem", "-subj", "/CN=test", "-extensions", "stamping", *configured),
         ),
-        ("ts", "-query", "-data", signature, "-sha512", "-cert", "-out", "query"),
+        ("ts", "-query", "-data", f"{NAME}/{SIGNATURE}", "-sha512", "-cert", "-out", "query"),
         (
             *("ts", "-reply", "-queryfile", "query", "-signer", "tsa.pem"),
-            *("-inkey", "tsa.key", "-out", token, *configured),
+            *("-inkey", "tsa.key", "-out", f"{NAME}/{STAMP}", *configured),
         ),
-        ("ts", "-verify", "-data", signature, "-in", token, "-CAfile", "tsa.pem"),
     ):
         done = openssl(tmp_path, *words)
         assert done.returncode == 0, done.stderr
+    return release
 
-    told = verdict(release, pin_of(released / "key"))
+
+def as_the_text_says(release: Path, environment: dict[str, str] | None = None) -> Done:
+    """The recipe of VERIFY.txt for a time stamp, with the authority's certificate at hand."""
+    text = (release / "VERIFY.txt").read_text(encoding="utf-8").partition("\n6. ")[2]
+    commands = "\n".join(line[5:] for line in text.splitlines() if line.startswith("     "))
+    return subprocess.run(
+        ["sh", "-euc", commands.replace("TSA.pem", "../tsa.pem")],
+        cwd=release,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@needs_openssl
+def test_a_time_stamp_over_the_signature_holds_and_is_no_part_of_what_was_signed(released, stamped):
+    assert openssl(stamped.parent, *CHECK).returncode == 0
+
+    told = verdict(stamped, pin_of(released / "key"))
 
     assert told["exit"] == 0
-    assert "Not covered by the signature: signatures/author.sig.tsr" in told["notes"]
-    (tmp_path / signature).write_bytes((tmp_path / signature).read_bytes() + b"\n")
-    check = ("ts", "-verify", "-data", signature, "-in", token, "-CAfile", "tsa.pem")
-    assert openssl(tmp_path, *check).returncode != 0
+    assert f"Not covered by the signature: {STAMP}" in told["notes"]
+    (stamped / SIGNATURE).write_bytes((stamped / SIGNATURE).read_bytes() + b"\n")
+    assert openssl(stamped.parent, *CHECK).returncode != 0
+    assert as_the_text_says(stamped).returncode != 0
+
+
+@needs_openssl
+def test_a_time_stamp_is_judged_at_its_own_time_as_the_text_says(stamped):
+    later = ("-attime", str(int(time.time()) + 3653 * 86400))
+
+    done = as_the_text_says(stamped)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("GMT\nVerification: OK")
+    assert openssl(stamped.parent, *CHECK, *later).returncode != 0, "when the certificate has ended"
+
+
+@needs_openssl
+def test_a_time_stamp_holds_ten_years_on_as_the_text_says(stamped):
+    environment = faked_clock()
+
+    done = as_the_text_says(stamped, environment)
+
+    assert done.returncode == 0, done.stderr
+    late = subprocess.run(
+        ["openssl", *CHECK], cwd=stamped.parent, env=environment, capture_output=True, check=False
+    )
+    assert late.returncode != 0
+    assert b"expired" in late.stderr
 
 
 # OpenSSF Model Signing -------------------------------------------------------------------
 
 BUNDLE = "signatures/oms.sigstore.json"
-needs_openssl = pytest.mark.skipif(
-    not shutil.which("openssl"), reason="no openssl: install OpenSSL"
-)
 
 
 def make_p256(folder: Path) -> None:
@@ -152,9 +204,9 @@ def test_the_verifier_names_the_export_and_gives_it_no_weight(released, exported
 @needs_openssl
 def test_openssl_alone_checks_the_export_as_the_text_says(exported):
     text = (exported / "VERIFY.txt").read_text(encoding="utf-8")
-    recipe = text[text.index("with OpenSSL:") :]
+    recipe = text[text.index("with OpenSSL:") : text.index("\n6. ")]
     commands = "\n".join(line[5:] for line in recipe.splitlines() if line.startswith("     "))
-    commands = commands.replace("KEY.pub", "../KEY.pub").replace("/tmp/", "../")
+    commands = commands.replace("KEY.pub", "../KEY.pub")
 
     def run() -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -240,19 +292,67 @@ cli()
 """The validator, to which that file is the whole web."""
 
 
+SPDX = "https://spdx.org/licenses/"
+LICENCES = {
+    None: "#no-license",
+    "CC-BY-4.0": f"{SPDX}CC-BY-4.0",
+    "Apache-2.0": f"{SPDX}Apache-2.0",
+    "https://example.org/terms": "https://example.org/terms",
+}
+
+
+def crate_of(release: Path, stated: str | None) -> dict[str, Any]:
+    """The metadata of a release, had its author stated this licence."""
+    about = json.loads((release / "release.json").read_bytes()) | {"license": stated}
+    files = {k: v for k, v in tree(release).items() if not k.startswith("signatures/")}
+    del files["MANIFEST.sha256"], files["ro-crate-metadata.json"]
+    return rocrate.describe(about, files)
+
+
+@pytest.mark.parametrize("stated", LICENCES)
+def test_a_report_has_the_licence_that_its_author_states_and_no_other(released, stated):
+    release = released / "releases" / NAME
+    graph = {each["@id"]: each for each in crate_of(release, stated)["@graph"]}
+
+    licence = graph[graph["./"]["license"]["@id"]]
+    assert licence["@id"] == LICENCES[stated]
+    assert licence["name"] == {
+        None: "No licence is claimed",
+        "Apache-2.0": "Apache License 2.0",
+    }.get(stated, stated)
+    code = {path for path, each in graph.items() if each.get("license") and path != "./"}
+    for path in code:
+        assert graph[path]["license"] == {"@id": f"{SPDX}Apache-2.0"}
+    listed = (release / "MANIFEST.sha256").read_text("utf-8").splitlines()
+    sources = {line[66:] for line in listed if line[66:].startswith("source/")}
+    assert code == {"#builder", "verify.py"} | {
+        path for path in sources if not path.startswith("source/content/")
+    }
+
+
+def test_the_shipped_report_states_its_licence(released):
+    release = released / "releases" / NAME
+    told = json.loads((release / "release.json").read_bytes())["license"]
+
+    assert told == "Apache-2.0"
+    assert json.loads((release / "ro-crate-metadata.json").read_bytes()) == crate_of(release, told)
+
+
+@pytest.mark.parametrize("stated", [None, "Apache-2.0", "https://example.org/terms"])
 @pytest.mark.skipif(
     not shutil.which("rocrate-validator"), reason="no rocrate-validator: pip install roc-validator"
 )
-def test_the_research_object_passes_every_required_check(released):
+def test_the_research_object_passes_every_required_check(released, tmp_path, stated):
+    release = Path(shutil.copytree(released / "releases" / NAME, tmp_path / NAME))
+    metadata = json.dumps(crate_of(release, stated))
+    (release / "ro-crate-metadata.json").write_text(metadata, encoding="utf-8")
     command = ["rocrate-validator"]
     if CONTEXT:
         python = Path(str(shutil.which("rocrate-validator"))).with_name("python")
         command = [str(python), "-c", OFFLINE, CONTEXT]
     command += ["--no-interactive", "validate", "--no-paging", "--no-cache"]
     command += ["--requirement-severity", "required", "--profile-identifier", "ro-crate-1.2"]
-    done = subprocess.run(
-        [*command, released / "releases" / NAME], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*command, release], capture_output=True, text=True, check=False)
     if not CONTEXT and "URLError" in done.stdout + done.stderr:
         pytest.skip("no network: RO_CRATE_CONTEXT may name the published context of 1.2 as a file")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,6 @@
 """A real release: does it hold what it needs, refuse what it must, and name every altered byte?"""
 
+import io
 import json
 import os
 import re
@@ -10,14 +11,16 @@ import sys
 import time
 import zipfile
 from collections import Counter
+from collections.abc import Callable
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from report.archive import one_page
 from report.archive import verify as verifier
-from report.archive.one_page import MATCH, MISMATCH, NOT_RUN
 from report.archive.seal import ssh_sign
 from report.archive.verifier import assemble
 from tests.archive.conftest import NAME, REPORT, make_key, pin_of
@@ -194,7 +197,7 @@ def test_openssh_and_coreutils_alone_verify_it_as_the_text_says(copy, house):
     text, _, _ = (copy / "VERIFY.txt").read_text(encoding="utf-8").partition("\n4. ")
     commands = "\n".join(line[5:] for line in text.splitlines() if line.startswith("     "))
     commands = commands.replace("-f signers -I NAME", f"-f '{signers}' -I lab@example.org")
-    commands = re.sub(r"python3.*", "true", commands).replace("/tmp/found", f"{copy.parent}/found")
+    commands = re.sub(r"python3.*", "true", commands)
 
     def run() -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -218,6 +221,13 @@ def test_signing_adds_a_signature_and_changes_no_page(signed, assay, tmp_path):
         "signatures/author.sig"
     }
     assert {k: v for k, v in tree(signed).items() if k in unsigned} == unsigned
+    made = [path for path in (other / "releases").rglob("*") if not path.is_symlink()]
+    for path in made:
+        wanted = 0o755 if path.is_dir() else 0o644
+        assert stat.S_IMODE(path.stat().st_mode) == wanted, path
+    assert {path.name for path in made if path.parent == other / "releases"} == {
+        *(NAME, f"{NAME}.zip", f"{NAME}.html")
+    }
 
 
 SLIP = """\
@@ -313,17 +323,20 @@ def test_a_release_is_signed_from_inside_its_folder(house, copy):
 
 
 def test_the_private_key_is_read_by_ssh_keygen_alone(house, copy, tmp_path, assay):
+    """The key that is named is nowhere: only this ssh-keygen knows what is meant by it."""
     tools = tmp_path / "tools"
     tools.mkdir()
     stub = tools / "ssh-keygen"
     real = shutil.which("ssh-keygen")
     stub.write_text(
-        f'#!/bin/sh\nprintf "%s\\n" "$@" > "{tmp_path}/argv"\nexec "{real}" "$@"\n',
+        "#!/bin/sh\n"
+        f'printf "%s\\n" "$@" > "{tmp_path}/argv"\n'
+        f'exec "{real}" "$1" "$2" "$3" "{house / "key"}" "$5" "$6"\n',
         encoding="utf-8",
     )
     stub.chmod(0o755)
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-    key = house / "key"
+    key = tmp_path / "not-there"
 
     done = assay(
         house, "sign", copy, "--key", key, "--principal", "a@b", "--role", "reviewer", PATH=path
@@ -333,7 +346,7 @@ def test_the_private_key_is_read_by_ssh_keygen_alone(house, copy, tmp_path, assa
     argv = (tmp_path / "argv").read_text(encoding="utf-8").split("\n")
     assert argv[:-1] == ["-Y", "sign", "-f", str(key), "-n", "assay/report/reviewer/v1"]
     assert "one person's word, not two" in done.stdout
-    notes = verdict(copy, pin_of(key))["notes"]
+    notes = verdict(copy, pin_of(house / "key"))["notes"]
     assert "One person signed as author and as reviewer: this is one word, not two." in notes
 
 
@@ -439,6 +452,7 @@ def test_a_draft_says_so_on_every_page_and_is_not_signed(house, assay, tmp_path)
     for name, data in tree(release).items():
         if name.endswith(".html") and not name.startswith("source/"):
             assert b"DRAFT" in data, name
+    assert "DRAFT" in release.with_name(f"{NAME}.html").read_text(encoding="utf-8")
 
     for way in (("--key", house / "key", "--principal", "a@b"), ("--oms", house / "key")):
         done = assay(other, "sign", release, *way)
@@ -473,31 +487,107 @@ def test_a_signed_release_is_never_overwritten(house, assay, tmp_path):
 
     assert done.returncode == 2
     assert "next number" in done.stderr
+    assert "Drawing" not in done.stderr, "it is refused before anything is built"
     assert tree(other / "releases" / NAME) == before
 
 
 # The drill -------------------------------------------------------------------------------
 
 
-def flip(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    if data:
-        data[len(data) // 2] ^= 1
-    else:
-        data = bytearray(b"\0")
-    path.write_bytes(data)
+Files = dict[str, bytes]
+SIGNATURE = "signatures/author.sig"
 
 
-def test_one_flipped_byte_in_any_file_is_never_trusted_and_always_named(copy, pin):
-    """Through the function that the command calls, since there are some hundreds of files."""
+@pytest.fixture
+def drill(pin, monkeypatch) -> Callable[[Files], dict]:
+    """What the verifier says of files in memory; what it hashed or checked once, it remembers."""
+    for name in ("sha256", "ed25519_holds"):
+        monkeypatch.setattr(verifier, name, cache(getattr(verifier, name)))
     trust = verifier.Trust([pin])
-    for name, data in tree(copy).items():
-        flip(copy / name)
-        told = verifier.verify(str(copy), trust)
-        (copy / name).write_bytes(data)
+
+    def told(files: Files) -> dict:
+        found = [(name, "", partial(io.BytesIO, data)) for name, data in files.items()]
+        return verifier.verify("", trust, lambda _: found)
+
+    return told
+
+
+def faults_of(told: dict) -> set[tuple[str, str]]:
+    return {(fault["file"], fault["what"]) for fault in told["faults"]}
+
+
+def flipped(data: bytes, at: int, bit: int = 0) -> bytes:
+    return data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :] if data else b"\0"
+
+
+def test_one_flipped_bit_in_any_file_is_never_trusted_and_always_named(signed, drill):
+    files = tree(signed)
+    assert drill(files)["exit"] == 0
+    for name in files.keys() - {"MANIFEST.sha256", SIGNATURE}:
+        told = drill({**files, name: flipped(files[name], len(files[name]) // 2)})
         assert told["exit"] == 10, name
-        assert name in {fault["file"] for fault in told["faults"]} or name == "MANIFEST.sha256"
-    assert verifier.verify(str(copy), trust)["exit"] == 0
+        assert faults_of(told) == {(name, "changed")}
+
+
+def test_without_its_list_or_its_signature_it_is_never_trusted(signed, drill):
+    files = tree(signed)
+    unsigned = {name: data for name, data in files.items() if name != SIGNATURE}
+    unlisted = {name: data for name, data in files.items() if name != "MANIFEST.sha256"}
+    assert drill(unsigned)["exit"] == 11
+    assert drill(unlisted)["exit"] == 12
+
+
+@pytest.mark.parametrize("what", ["deleted", "renamed", "added", "swapped"])
+def test_every_file_deleted_renamed_copied_or_swapped_is_named(signed, drill, what):
+    """Some at a time, until each had its turn; swapped is each with another of other bytes."""
+    files = tree(signed)
+    listed = sorted(files.keys() - {"MANIFEST.sha256", SIGNATURE}, key=lambda name: files[name])
+    half = len(listed) // 2
+    for begin in range(0, half, 16):
+        pairs = [(listed[at], listed[at + half]) for at in range(begin, min(begin + 16, half))]
+        if len(listed) % 2 and not begin:
+            pairs.append((listed[-1], listed[half - 1]))
+        names = dict.fromkeys(name for pair in pairs for name in pair)
+        if what == "swapped":
+            swapped = {one: files[two] for one, two in pairs if files[one] != files[two]}
+            swapped |= {two: files[one] for one, two in pairs if files[one] != files[two]}
+            altered, faults = {**files, **swapped}, {(name, "changed") for name in swapped}
+            assert len(swapped) > len(names) // 2
+        else:
+            altered = {k: v for k, v in files.items() if what == "added" or k not in names}
+            new = {} if what == "deleted" else {f"{name}.new": files[name] for name in names}
+            altered |= new
+            faults = {(name, "added") for name in new}
+            faults |= {(name, "missing") for name in names if what != "added"}
+
+        told = drill(altered)
+
+        assert told["exit"] == 10
+        assert faults_of(told) == faults
+
+
+def test_a_flipped_bit_in_the_list_or_its_signature_accuses_the_signature(signed, drill):
+    """Beside it, the list itself or a file of the very line that was hit; and no other."""
+    files = tree(signed)
+    manifest, signature = files["MANIFEST.sha256"], files[SIGNATURE]
+    for at in range(0, len(signature), 7):
+        told = drill({**files, SIGNATURE: flipped(signature, at, at % 8)})
+        if told["exit"] == 12:  # it says to be by a key of another type
+            assert told["sentence"].startswith("Could not check: the signature is by a key of type")
+        else:
+            assert told["exit"] == 10
+            assert faults_of(told) == {(SIGNATURE, "signature")}, at
+
+    lines = manifest.split(b"\n")
+    start = len(b"\n".join(lines[: len(lines) // 2])) + 1
+    for at in (0, *range(start, start + 130, 3), len(manifest) - 1):  # a line, and into the next
+        altered = flipped(manifest, at, at % 8)
+        told = drill({**files, "MANIFEST.sha256": altered})
+        hit = set(altered.split(b"\n")) ^ set(lines)
+        allowed = {line[66:].decode("latin-1") for line in hit} | {"MANIFEST.sha256", SIGNATURE}
+        assert told["exit"] == 10
+        assert (SIGNATURE, "signature") in faults_of(told), at
+        assert {name for name, _ in faults_of(told)} <= allowed, at
 
 
 def test_files_deleted_added_renamed_and_swapped_are_named(copy, pin):
@@ -592,10 +682,13 @@ def test_the_number_of_a_claim_is_derived_even_when_all_is_signed_anew(copy, hou
 
 
 def test_it_builds_again_byte_for_byte_from_itself_alone(copy, house, assay):
+    page = copy.with_name(f"{NAME}.html")
+    shutil.copy(house / "releases" / page.name, page)
+
     done = assay(house, "rebuild", copy)
 
     assert done.returncode == 0, done.stderr
-    assert "byte for byte, by the same code as here" in done.stdout
+    assert f"byte for byte, and {NAME}.html beside it, by the same code as here." in done.stdout
 
 
 def test_a_rebuild_by_other_code_than_is_here_says_so(copy, assay, tmp_path):
@@ -618,11 +711,14 @@ def test_a_rebuild_names_what_differs_and_why(copy, house, assay):
     about["builder"]["libraries"]["jinja2"] = "2.0"
     (copy / "release.json").write_text(json.dumps(about), encoding="utf-8")
     relist(copy)
+    altered = (house / "releases" / f"{NAME}.html").read_bytes().replace(b"2.45", b"0.45", 1)
+    copy.with_name(f"{NAME}.html").write_bytes(altered)
 
     done = assay(house, "rebuild", copy)
 
     assert done.returncode == 9
     assert "glossary.html: differs from byte" in done.stderr
+    assert f"{NAME}.html: differs from byte" in done.stderr
     assert "jinja2 2.0 built it" in done.stderr
 
 
@@ -674,10 +770,38 @@ def test_of_two_lists_the_newer_counts_and_the_older_is_named(house, signed, pin
     assert "older.json.sig cannot be read" in done.stdout
 
 
+SELF_CHECK = (
+    "Self-check: the data inside this page matches the hash list inside this page. This check is"
+    " part of the page, so it shows accidental damage only. It does not show who made the page or"
+    " that no one changed page and check together. To check the signer, use a verifier and a key"
+    " fingerprint from another source.",
+    "Self-check failed: the data inside this page does not match its hash list. Do not rely on the"
+    " numbers here.",
+    "Self-check not run: this browser lacks a needed function.",
+)
+"""What a page may say of itself, word for word as it was agreed."""
+
+
+def test_what_is_said_of_a_release_is_what_was_agreed_word_for_word(signed, pin):
+    """Typed here a second time, so that no change of the wording goes unnoticed."""
+    assert (one_page.MATCH, one_page.MISMATCH, one_page.NOT_RUN) == SELF_CHECK
+
+    count = len((signed / "MANIFEST.sha256").read_bytes().splitlines())
+    assert verdict(signed, pin)["sentence"] == (
+        f"All {count} listed files match, no unlisted files. Signed with key {pin} which you"
+        " pinned. Not shown: that the measurements are right, that this is the latest report, or"
+        " when it was signed."
+    )
+    assert verdict(signed)["sentence"] == (
+        "Files match their list. The list is signed by a key you have not pinned: anyone can make"
+        " such a signature."
+    )
+
+
 def test_the_one_page_has_all_inside_and_the_agreed_words(signed):
     page = signed.with_name(f"{NAME}.html").read_text(encoding="utf-8")
 
-    for words in (MATCH, MISMATCH, NOT_RUN):
+    for words in SELF_CHECK:
         assert words in page
     outside = re.findall(r'(?:src|href)="(?!#|https:|data:)[^"]*"', page)
     assert outside == []

@@ -68,6 +68,22 @@ def test_no_single_bit_goes_unnoticed(tmp_path_factory, place, at, bit):
         verify(load_record(run), CASE / "lab")
 
 
+@pytest.mark.parametrize("end", ["\v", "\f", "\x1c", "\x85", "\u2028", "\r", "\r\n"])
+@pytest.mark.parametrize("line", [1, 2, -1])
+def test_a_line_of_the_manifest_ends_with_a_line_feed_and_nothing_else(run, lab, end, line):
+    """Python takes each of these for the end of a line; sha256sum takes none of them."""
+    lines = (run / "manifest.sha256").read_bytes().split(b"\n")[:-1]
+    ends = [b"\n"] * len(lines)
+    ends[line - (line > 0)] = end.encode()
+    content = b"".join(text + end for text, end in zip(lines, ends, strict=True))
+    (run / "manifest.sha256").write_bytes(content)
+
+    with pytest.raises(EvidenceMismatch) as caught:
+        verify(load_record(run), lab)
+
+    assert any("manifest.sha256" in place for place in places(caught.value))
+
+
 def test_missing_and_added_files_are_named_apart(run, lab):
     (run / "config.json").unlink()
     (run / ".DS_Store").write_text("x")
