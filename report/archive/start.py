@@ -103,6 +103,9 @@ _TEMPLATE = """\
 # A number from the record is never typed. Point at it, and say how it prints:
 #   {value}`RECORD#/results/outlier-int8/relative_l2_error; error`
 # A number that you chose is marked as given: {given}`1 %`
+# What looks measured is refused where it is typed: a number with a unit, a decimal, 1e-3, 3x,
+# 12 times smaller. Counts, shapes, dates, names and versions may stand: one of 3 cases, 64 × 128,
+# Python 3.12, Llama-3.1. The title and the names of facts take no roles; say it in words there.
 
 title: null            # one line: what was found or decided
 number: 1              # of this report; each release of it takes the next number

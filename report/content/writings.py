@@ -230,7 +230,7 @@ def load_glossary(folder: Path, faults: list[Fault]) -> Mapping[str, Term]:
     for text, entries in lists(folder, faults):
         for entry in entries:
             term = Term(
-                term=entry.text("term"),
+                term=entry.plain("term"),
                 definition_markdown=entry.text("definition"),
                 symbol=entry.text("symbol", ""),
                 path=text.path,
@@ -280,7 +280,9 @@ def _document(
 def _front_value(form: Form, key: str, kind: type) -> Scalar:
     if kind is int:
         return form.integer(key)
-    return form.day(key) if kind is date else form.text(key)
+    if kind is date:
+        return form.day(key)
+    return form.text(key) if key == "deck" else form.plain(key)
 
 
 def _order(document: Document) -> int:
@@ -291,7 +293,7 @@ def _report(text: Text, form: Form) -> DecisionReport:
     report = DecisionReport(
         path=text.path,
         slug=text.slug,
-        title=form.text("title"),
+        title=form.plain("title"),
         date=form.day("date"),
         number=form.integer("number", minimum=1),
         record=form.text("record"),
@@ -317,6 +319,8 @@ def _part(form: Form, part: str) -> Mapping[str, str | None]:
     if part in form and not form.is_null(part):
         written = form.form(part)
         facts = {fact: written.text_or_none(fact) for fact in written}
+        for fact in written:
+            written.check_plain(fact, written.line_of(fact))
     return facts | {fact: None for fact in REPORT_FACTS[part] if fact not in facts}
 
 

@@ -271,6 +271,55 @@ def report_of(folder: Path, text: str = REPORT) -> DecisionReport:
     return load_content(written(folder, "reports/r.yaml", text)).reports["r"]
 
 
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("1 title", REPORT.replace("A report", "FP16 softmax takes 3.7 ms and errs by 17 %")),
+        ("1 title", REPORT.replace("A report", "INT8 is 3x faster, 12 times smaller")),
+        ("10 workload", REPORT.replace("modality:", "error of 0.17 in 3.7 ms:")),
+    ],
+)
+def test_a_number_is_not_typed_where_a_text_is_printed_as_it_stands(tmp_path, place, text):
+    with pytest.raises(ContentFault) as caught:
+        report_of(tmp_path, text)
+
+    assert [fault.where for fault in caught.value.faults] == [f"content/reports/r.yaml:{place}"] * 2
+    assert all("is typed" in fault.found for fault in caught.value.faults)
+    assert "{value}`pointer; format`" in caught.value.faults[0].remedy
+
+
+def test_a_role_in_a_title_is_refused_for_what_it_is(tmp_path):
+    title = "The error is {value}`a#/b; percent(1)`"
+
+    with pytest.raises(ContentFault) as caught:
+        report_of(tmp_path, REPORT.replace("title: A report", f"title: {title}"))
+
+    (fault,) = caught.value.faults
+    assert "{value}`a#/b; percent(1)`, which is printed as it stands" in fault.found
+
+
+@pytest.mark.parametrize("key", ["title", "description", "eyebrow"])
+def test_what_a_lesson_says_of_itself_types_no_number(tmp_path, key):
+    lines = [line for line in LESSON.splitlines() if not line.startswith(f"{key}:")]
+    text = "\n".join([lines[0], f"{key}: It errs by 17 %.", *lines[1:]])
+
+    with pytest.raises(ContentFault, match=rf"a\.md:2 {key}: the number '17 %' is typed"):
+        load_content(written(tmp_path, "lessons/a.md", text))
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "INT8 for one matrix product, on hold",
+        "FP8 on v5e misses its target in one of 3 cases",
+        "A product of 64 × 128 × 64 on 8x TPU v5e, 30 November 2026",
+        "Llama-3.1 8B under JAX 0.10: W8A8 with groups of 16",
+    ],
+)
+def test_a_title_may_name_shapes_formats_and_versions(tmp_path, title):
+    assert report_of(tmp_path, REPORT.replace("A report", f'"{title}"')).title == title
+
+
 def test_facts_that_nobody_recorded_make_a_draft(tmp_path):
     report = report_of(tmp_path)
 
