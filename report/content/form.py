@@ -194,6 +194,8 @@ class Form:
         if node is None:
             return []
         items = node.value if isinstance(node.value, list) else [node]
+        if optional and all(item.value is None for item in items):
+            return []
         wrong = [item for item in items if type(item.value) is not kind or item.value in ("", 0)]
         if not isinstance(node.value, list) or wrong or not items:
             found = ", ".join(describe(item.value) for item in wrong or items) or "an empty list"

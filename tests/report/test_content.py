@@ -320,6 +320,53 @@ def test_a_title_may_name_shapes_formats_and_versions(tmp_path, title):
     assert report_of(tmp_path, REPORT.replace("A report", f'"{title}"')).title == title
 
 
+@pytest.mark.parametrize(
+    ("written_", "meant"),
+    [("modalty", "modality"), ("Modality", "modality"), ("latency_target", "latency target")],
+)
+def test_a_misspelt_fact_is_told_beside_the_one_that_is_missing(tmp_path, written_, meant):
+    text = REPORT.replace("modality: A product., latency target: null", f"{written_}: Text.")
+
+    with pytest.raises(ContentFault) as caught:
+        report_of(tmp_path, text)
+
+    (fault,) = caught.value.faults
+    assert fault.where == "content/reports/r.yaml:10 workload"
+    assert fault.found == f"the fact {written_!r}, while {meant!r} is missing"
+    assert f"Did you mean {meant}?" in fault.remedy
+
+
+def test_a_fact_of_ones_own_may_resemble_one_that_is_answered(tmp_path):
+    text = REPORT.replace("modality: A product.", "modality: A product., modalities: Two.")
+
+    assert report_of(tmp_path, text).parts["workload"]["modalities"] == "Two."
+
+
+@pytest.mark.parametrize("until", ["", "[]", "[null]", "\n    - null"])
+def test_waiting_for_nothing_is_one_fault_on_hold_and_none_otherwise(tmp_path, until):
+    decision = f"decision:\n  outcome: hold\n  statement: Hold.\n  until: {until}\n"
+    text = REPORT.replace("decision: {outcome: adopt, statement: Adopt.}\n", decision)
+
+    with pytest.raises(ContentFault) as caught:
+        report_of(tmp_path, text)
+
+    (fault,) = caught.value.faults
+    assert fault.where.endswith("decision.until")
+    assert fault.found == "on hold, and until nothing"
+    adopted = report_of(tmp_path, text.replace("outcome: hold", "outcome: adopt"))
+    assert adopted.decision.until == ()
+
+
+@pytest.mark.parametrize("day", ["30.11.2026", "2026.11.30"])
+def test_a_date_of_another_form_is_answered_with_ours(tmp_path, day):
+    with pytest.raises(ContentFault) as caught:
+        report_of(tmp_path, REPORT.replace("2026-11-30", day))
+
+    (fault,) = caught.value.faults
+    assert fault.found == f"{day}, which is neither a number nor a date"
+    assert "2026-01-31" in fault.remedy
+
+
 def test_facts_that_nobody_recorded_make_a_draft(tmp_path):
     report = report_of(tmp_path)
 
