@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from report.archive import records
 from report.errors import EvidenceMismatch
-from report.evidence import verify
+from report.evidence import verify, verify_all
 from report.notation import render
 from report.numbers.kinds import read_run
 from report.numbers.values import Values
@@ -16,7 +17,7 @@ from report.record import load_record
 from tests.archive import word_count
 from tests.archive.conftest import make_key, pin_of
 from tests.archive.test_release import verdict
-from tests.conftest import Command
+from tests.conftest import PROJECT, Command
 
 pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
 
@@ -140,6 +141,97 @@ def test_a_run_of_an_unknown_lab_says_where_it_ran(scope, tmp_path):
 
     with pytest.raises(EvidenceMismatch, match="what every record must"):
         read_run(verify(load_record(run), tmp_path / "lab"))
+
+
+ENVIRONMENT, SCOPE = word_count.ENVIRONMENT, word_count.REPORT["scope"]
+SCOPED = ("", "/platform", "/statement", "/single_device")
+UNTOLD = {
+    "a scope that is no object": ({"scope": "cpu"}, *(f"report.json/scope{k}" for k in SCOPED)),
+    "no request": ({"request": None}, "report.json/request"),
+    "another platform": (
+        {"scope": {**SCOPE, "platform": "gpu", "statement": "GPU. Not a TPU result."}},
+        "report.json/scope/platform",
+    ),
+    "no word of TPUs": ({"scope": {**SCOPE, "statement": "CPU."}}, "report.json/scope/statement"),
+    "no kind of device": (
+        {"environment": {**ENVIRONMENT, "devices": {"used": {"platform": "cpu"}}}},
+        "environment.json/devices/used/kind",
+    ),
+    "a time of another form": (
+        {"environment": {**ENVIRONMENT, "recorded_at": "30.11.2026"}},
+        "environment.json/recorded_at",
+    ),
+    "nothing of redaction": (
+        {"environment": {k: v for k, v in ENVIRONMENT.items() if k != "redacted"}},
+        "environment.json/redacted",
+    ),
+    "a known lab's name": ({"lab": "timing_study"}, "report.json/lab"),
+    "another lab's schema": ({"schema": "assay/letter_count/1"}, "report.json/schema"),
+    "another lab's config": (
+        {"lab": "letter_count", "schema": "assay/letter_count/1"},
+        "config.json/lab",
+    ),
+    "parts of one id": ({"a b": 1, "a-b": 2}, "report.json/a-b"),
+}
+
+
+def keep(run: Path, shelf: Path) -> EvidenceMismatch:
+    """What `record` refuses a run of word_count with, having kept nothing."""
+    (shelf / "lab").mkdir(parents=True)
+    shutil.copy(word_count.__file__, shelf / "lab")
+    with pytest.raises(EvidenceMismatch) as caught:
+        records.add(run, "words", shelf / "records", PROJECT / "lab", own=shelf / "lab")
+    assert not (shelf / "records").exists()
+    return caught.value
+
+
+@pytest.mark.parametrize("case", UNTOLD)
+def test_a_run_that_no_page_could_show_is_not_kept(tmp_path, case):
+    changes, *places = UNTOLD[case]
+
+    refusal = keep(word_count.write(tmp_path / "run", **changes), tmp_path / "mine")
+
+    assert [fault.where for fault in refusal.faults] == [f"run/{place}" for place in places]
+
+
+def test_all_that_a_run_does_not_tell_is_told_at_once(tmp_path):
+    run = word_count.write(tmp_path / "run", environment={**ENVIRONMENT, "redacted": 1}, scope=None)
+
+    places = {fault.where for fault in keep(run, tmp_path / "mine").faults}
+
+    scope = {f"run/report.json/scope{key}" for key in SCOPED}
+    assert places == {"run/environment.json/redacted", *scope}
+
+
+def test_a_run_that_is_not_whole_was_never_recorded_and_is_to_be_mended(tmp_path):
+    run = word_count.write(tmp_path / "run", schema="assay/Word Count/1")
+    (run / "config.json").unlink()
+
+    refusal = keep(run, tmp_path / "mine")
+
+    assert refusal.summary == "The run cannot become a record:"
+    assert refusal.hint.startswith("Run it again, or mend it")
+    schema, config = refusal.faults
+    assert schema.expected == "assay/<lab>/1, the lab's name in a-z and _"
+    assert (config.where, config.found) == ("run/config.json", "missing")
+
+
+def test_a_program_of_ones_own_that_changed_is_run_and_recorded_again_by_hand(tmp_path):
+    lab, own = PROJECT / "lab", tmp_path / "lab"
+    record = load_record(word_count.write(tmp_path / "records/words"))
+    own.mkdir()
+    (own / "word_count.py").write_text("# edited\n", encoding="utf-8")
+
+    with pytest.raises(EvidenceMismatch) as caught:
+        verify_all([record], lab, own=own)
+
+    assert caught.value.hint == (
+        "Restore these files, or measure again: run your program again, then "
+        f"python build.py record RUN_DIR --as words --replace --content {tmp_path}"
+    )
+    (fault,) = caught.value.faults
+    assert fault.where == f"{own}/word_count.py"
+    assert fault.remedy == "The run has it, in sources/lab/word_count.py."
 
 
 def beside(house: Path, **baseline: str) -> Path:

@@ -30,12 +30,13 @@ ENVIRONMENT = {
 }
 
 
-def write(folder: Path, **changes: object) -> Path:
-    """A run folder at `folder`; `changes` are fields of its report."""
+def write(folder: Path, environment: object = ENVIRONMENT, **changes: object) -> Path:
+    """A run folder at `folder`; `changes` are fields of its report, and None takes one out."""
+    report = {key: value for key, value in (REPORT | changes).items() if value is not None}
     files = {
         "config.json": text({"schema": "assay/config/1", "lab": "word_count", "repeats": 1000}),
-        "environment.json": text(ENVIRONMENT),
-        "report.json": text(REPORT | changes),
+        "environment.json": text(environment),
+        "report.json": text(report),
         "sources/lab/word_count.py": Path(__file__).read_bytes(),
     }
     listed = [f"{sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items())]
