@@ -84,13 +84,13 @@ def verify_all(
     for record in records:
         if record.failed:
             failed += file_faults(record)
-            to_run.append(_run_again(record, lab))
+            to_run.append(run_again(record, lab))
             continue
         altered += file_faults(record)
         changes = tuple(source_changes(record, lab, own))
         if changes and not allow_stale:
             stale += [_stale_fault(record, change, lab, own) for change in changes]
-            to_measure.append(_run_again(record, lab))
+            to_measure.append(run_again(record, lab))
         level: Level = "historic" if changes else "current"
         evidence[record.name] = Evidence(record=record, level=level, lab_changes=changes)
     kinds = (
@@ -113,7 +113,7 @@ def verify_all(
     return evidence
 
 
-def _run_again(record: Record, lab: Path) -> str:
+def run_again(record: Record, lab: Path) -> str:
     """What measures a record again, or makes a run that is no record yet."""
     shelf, name = record.folder.parent, quote(record.folder.name)
     own = "" if shelf.parent == lab else f" --content {quote(str(shelf.parent))}"

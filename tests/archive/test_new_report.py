@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from report.archive import records
+from report.archive import records, runs
+from report.archive.start import next_step, start
 from report.errors import EvidenceMismatch
-from report.evidence import verify, verify_all
+from report.evidence import verify, verify_all, verify_manifest
 from report.notation import render
 from report.numbers.kinds import read_run
 from report.numbers.values import Values
@@ -232,6 +233,39 @@ def test_a_program_of_ones_own_that_changed_is_run_and_recorded_again_by_hand(tm
     (fault,) = caught.value.faults
     assert fault.where == f"{own}/word_count.py"
     assert fault.remedy == "The run has it, in sources/lab/word_count.py."
+    with pytest.raises(EvidenceMismatch, match="cannot be measured again") as refused:
+        runs.request(record.folder, {})
+    assert refused.value.hint.endswith(f"--as words --replace --content {tmp_path}")
+
+
+def test_the_form_says_what_the_manifest_of_its_record_covers(tmp_path):
+    word_count.write(tmp_path / "records/words")
+    own = start("words", tmp_path, tmp_path / "records", "words").read_text("utf-8")
+    shelf = PROJECT / "lab/records"
+    ours = start("ours", tmp_path, shelf, "precision-cpu").read_text("utf-8")
+    alone = start("alone", tmp_path, shelf).read_text("utf-8")
+
+    assert "covers its configuration, environment, results and sources." in " ".join(own.split())
+    assert (
+        "covers its configuration, environment, outputs, programs, results, sources and trace."
+        in " ".join(ours.split())
+    )
+    assert "  hashes: null  " in alone
+
+
+def test_a_new_record_is_to_be_reported_until_a_report_names_it(tmp_path):
+    run = word_count.write(tmp_path / "run")
+    kept = verify_manifest(load_record(run))
+    compiled = verify_manifest(load_record(PROJECT / "lab/records/preflight-tpu"))
+    reports = tmp_path / "reports"
+
+    assert next_step("words", tmp_path, kept) == ("new", "report", "words", "--record", "words")
+    assert next_step("compiled", tmp_path, compiled) == ("check",)
+    reports.mkdir()
+    (reports / "a.yaml").write_text("record: words-2\n", encoding="utf-8")
+    assert next_step("words", tmp_path, kept)[0] == "new"
+    (reports / "a.yaml").write_text("record: words  # mine\n", encoding="utf-8")
+    assert next_step("words", tmp_path, kept) == ("check",)
 
 
 def beside(house: Path, **baseline: str) -> Path:
