@@ -106,6 +106,7 @@ def figure(options: Namespace, voice: Voice) -> int:
     from report.command_line import CONTENT, LAB, write
     from report.content import load_content
     from report.evidence import verify_all
+    from report.exhibit import spoken
     from report.figures.gallery import draw_one
     from report.numbers.study import work_out
     from report.pages.exhibits import FigureFiles
@@ -118,10 +119,11 @@ def figure(options: Namespace, voice: Voice) -> int:
 
         voice.stage("Drawing")
         content = load_content(options.content, CONTENT)
-        drawn = draw_one(options.name, work_out(evidence, content), content)
+        study = work_out(evidence, content)
+        drawn = draw_one(options.name, study, content)
         files = FigureFiles(figure=drawn).all()
         write(options.out, files[f"figures/{drawn.name}{options.out.suffix}"])
-    voice.result(f"{options.out}: {drawn.title}")
+    voice.result(f"{options.out}: {spoken(drawn.title, study.values.lookup)}")
     return 0
 
 

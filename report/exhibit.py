@@ -4,9 +4,10 @@ Texts here (`title`, `reading`, `caption`, cell text) are plain sentences that m
 use inline Markdown: code, emphasis, `$math$`, links. They carry no HTML.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from report.notation import Printable, render
 from report.source import Source
@@ -17,6 +18,7 @@ Kind = Literal["measured", "computed", "documented", "estimated", "given"]
 Scalar = str | int | float | None
 
 _MARKS = frozenset("\\`*_{}[]<>$~&:!#|\n")
+_NUMBER = re.compile(r"\{number\}`([^`;]+); ([^`]+)`")
 
 
 def literal(text: str) -> str:
@@ -67,6 +69,22 @@ def number(pointer: str, spelling: str) -> str:
     A verifier can look it up; the text around it, or the cell, tells what kind it is.
     """
     return f"{{number}}`{pointer}; {spelling}`"
+
+
+def span(pointer: str, spelling: str = "fixed(3)") -> str:
+    """Both ends of an interval, at a pointer with a place for `low` and for `high`."""
+    low, high = (number(pointer.format(end), spelling) for end in ("low", "high"))
+    return f"{low} to {high}"
+
+
+def spoken(text: str, look_up: Callable[[str], Any]) -> str:
+    """The text with each such number as it prints, for where no page sets it."""
+
+    def told(found: re.Match[str]) -> str:
+        value = look_up(found[1])
+        return render(value.printable, found[2], reason=value.reason)
+
+    return _NUMBER.sub(told, text)
 
 
 def shown(text: str, kind: Kind | None = None) -> Cell:

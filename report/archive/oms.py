@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from report.archive.release import SIGNATURES, as_json, write_zip
+from report.archive.release import SIGNATURES, about, as_json, write_zip
 from report.archive.seal import Signed, put, signable
 from report.archive.verify import MANIFEST
 from report.errors import BackendMissing, UsageFault
@@ -39,7 +39,7 @@ def export(folder: Path, key: Path) -> Signed:
             f"{key} is no P-256 key.",
             hint="To make one: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256",
         )
-    payload = statement(folder.name, release.listed)
+    payload = statement(about(release)["release"], release.listed)
     signature = openssl("dgst", "-sha256", "-sign", os.fspath(key), given=to_be_signed(payload))
     pem = as_pem(public)
     put(folder / NAME, as_json(bundle(payload, signature, pem)))

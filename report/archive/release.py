@@ -202,7 +202,7 @@ def describe(
     run = study.runs[report.record]
     metric = study.values.lookup(report.target.metric)
     measured = metric.number if isinstance(metric.number, int | float) else None
-    met = measured is not None and report.target.met_by(float(measured))
+    met = measured is not None and report.target.met_by(measured)
     superseded, baseline = report.supersedes, report.baseline
     return {
         "schema": "assay/release/1",
@@ -326,14 +326,17 @@ def about(release: Release) -> dict[str, Any]:
         raise SealBroken(f"release.json is not that of a release: {error}") from None
 
 
+def beside(folder: Path, end: str) -> Path:
+    """What lies beside the folder of a release and is called after it; `.` has a name, too."""
+    whole = folder.resolve() if folder.name in {"", ".."} else folder
+    return whole.with_name(f"{whole.name}{end}")
+
+
 def write_zip(folder: Path) -> Path:
     """The folder as a stored zip beside it: fixed order, dates and modes."""
-    release = opened(folder)
-    files = {f"{folder.name}/{path}": release.read(path) for path in release.files}
-    target, part = (
-        folder.with_name(f"{folder.name}.zip"),
-        folder.with_name(f".{folder.name}.zip.part"),
-    )
+    release, target = opened(folder), beside(folder, ".zip")
+    files = {f"{target.stem}/{path}": release.read(path) for path in release.files}
+    part = target.with_name(f".{target.name}.part")
     try:
         part.write_bytes(pack(files, also=SHOUTED))
         part.replace(target)

@@ -2,17 +2,19 @@
 
 No private key is ever read here: agents, passphrases and hardware keys are ssh-keygen's affair.
 A draft is refused, and so is a release whose files are not as its list says. Signing adds one
-file in signatures/ and makes the zip anew; no other byte changes, so a release may be signed
-again when a key or an algorithm has aged.
+file in signatures/, makes the zip anew and writes a slip to print beside it; no other byte
+changes, so a release may be signed again when a key or an algorithm has aged.
 """
 
 import base64
 import os
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from report.archive.release import SIGNATURES, about, opened, write_zip
+from report.archive.release import SIGNATURES, about, beside, opened, write_zip
+from report.archive.slip import names_on, slip
 from report.archive.verify import (
     NAMESPACE,
     ROLES,
@@ -48,7 +50,29 @@ def sign(folder: Path, key: Path, principal: str, role: str) -> Signed:
         ) from None
     put(folder / SIGNATURES / f"{role}.sig", signature)
     write_zip(folder)
-    return Signed(fingerprint=fingerprint(public), told=_told(folder, principal, role, public))
+    release, mine = opened(folder), fingerprint(public)
+    keys, place = signers(release), beside(folder, ".fingerprint.txt")
+    names = names_on(place, release.manifest) | {f"{role} {mine}": principal}
+    put(place, slip(about(release), release.manifest, keys, names).encode())
+    told = _told(folder, principal, role, public)
+    for other in keys:
+        if other != role and keys[other] == mine:
+            told.append(f"The {other} signed with the same key: one person's word, not two.")
+    told.append(f"To print or read out, and to keep apart from the release: {place}")
+    return Signed(fingerprint=mine, told="\n".join(told))
+
+
+def signers(release: Release) -> dict[str, str]:
+    """The fingerprint of the key that signed in each role, where the signature holds."""
+    keys = {}
+    for role in ROLES:
+        name = f"{SIGNATURES}/{role}.sig"
+        if name in release.files:
+            with suppress(ValueError, Unchecked):
+                signature = release.read(name)
+                key = check_signature(signature, release.manifest, NAMESPACE.format(role))
+                keys[role] = fingerprint(key)
+    return keys
 
 
 def signable(folder: Path) -> Release:
@@ -86,25 +110,14 @@ def ssh_sign(message: bytes, key: Path, namespace: str) -> bytes:
     return done.stdout
 
 
-def _told(folder: Path, principal: str, role: str, public: bytes) -> str:
-    """What happened, whether one person holds both roles, and the line for a signers file."""
+def _told(folder: Path, principal: str, role: str, public: bytes) -> list[str]:
+    """What happened, and the line for a signers file."""
     kind, line = (
         public[4 : 4 + int.from_bytes(public[:4], "big")].decode(),
         base64.b64encode(public).decode(),
     )
-    told = [
+    return [
         f"{folder}: signed as {role} with {fingerprint(public)}.",
         "Publish the fingerprint where readers find it without this release. For a signers file:",
         f'  {principal} namespaces="{NAMESPACE.format(role)}" {kind} {line}',
     ]
-    release = opened(folder)
-    for other in ROLES:
-        name = f"{SIGNATURES}/{other}.sig"
-        if other != role and name in release.files:
-            try:
-                key = check_signature(release.read(name), release.manifest, NAMESPACE.format(other))
-            except (ValueError, Unchecked):
-                continue
-            if key == public:
-                told.append(f"The {other} signed with the same key: one person's word, not two.")
-    return "\n".join(told)

@@ -5,15 +5,16 @@ from typing import Any
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Figure, Kind, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.axes import decades
 from report.figures.panels import Mark, Panel, Span, text_layers
 from report.figures.render import render as draw_both
-from report.notation import render, with_prefix
+from report.notation import prefixed, render, with_prefix
 from report.numbers.placing import FLOOR_TIMES
 from report.numbers.precision import Policy
 from report.numbers.sweep import WORK, SweepRun
+from report.numbers.values import worked_at
 from report.numbers.worked_sweep import Curve, Row, SweepStudy, study_sweep
 
 NAME = "batch-sweep"
@@ -52,43 +53,47 @@ def draw(run: SweepRun) -> Figure:
 
 def _finding(study: SweepStudy) -> str:
     """The policy whose rate changes most, from its first claimed batch to its best one."""
-    spans = [
-        (first, best, curve)
-        for curve in study.curves
-        if (claimed := _claimed(curve))
-        for first, best in [(claimed[0], max(claimed, key=_rate))]
-    ]
+    spans = [(curve.claimed[0], curve.best, curve) for curve in study.curves if curve.best]
     if not spans:
-        return (
-            f"No rate of this sweep may be claimed: every call is shorter than {FLOOR_TIMES} "
-            f"empty calls, {render(study.ceilings.claim_s, 'seconds(1)')}."
-        )
+        return f"No rate of this sweep may be claimed: every call is shorter than {_claim(study)}."
     first, best, curve = max(spans, key=lambda span: _rate(span[1]) / _rate(span[0]))
-    name, matrix = curve.policy.upper(), study.ceilings.matrix.get(curve.policy)
+    name, above = curve.policy.upper(), f"{study.base}/{curve.policy}/best_over_matrix"
     share = (
-        f", {render(_rate(best) / matrix.per_s, 'percent(0)')} of the rate that square products "
-        "reached on the same device"
-        if matrix
+        f", {number(above, 'percent(0)')} of the rate that square products reached on the same "
+        "device"
+        if study.best_share(curve)
         else ""
     )
-    if best.timed.m == first.timed.m:
-        return f"{name} is fastest at m = {best.timed.m}: {_rate_text(best)}{share}."
+
+    def rows(row: Row) -> str:
+        return number(f"{study.run.name}#/results/{row.timed.id}/shape/0", "integer")
+
+    def rate(row: Row) -> str:
+        return number(f"{study.base}/{row.timed.id}/per_s", _rate_format(row))
+
+    if best is first:
+        return f"{name} is fastest at m = {rows(best)}: {rate(best)}{share}."
     return (
-        f"From m = {first.timed.m} to {best.timed.m}, {name} goes from {_rate_text(first)} to "
-        f"{_rate_text(best)}{share}."
+        f"From m = {rows(first)} to {rows(best)}, {name} goes from {rate(first)} to "
+        f"{rate(best)}{share}."
     )
 
 
-def _claimed(curve: Curve) -> list[Row]:
-    return [row for row in curve.rows if row.placed.per_s]
+def _claim(study: SweepStudy) -> str:
+    """The shortest time that a rate is read from."""
+    return number(f"{study.base}/claim_s", "seconds(1)")
 
 
 def _rate(row: Row) -> float:
     return row.placed.per_s or 0.0
 
 
+def _rate_format(row: Row) -> str:
+    return prefixed(_rate(row), f"{row.timed.work}/s")
+
+
 def _rate_text(row: Row) -> str:
-    return with_prefix(_rate(row), f"{row.timed.work}/s")
+    return render(_rate(row), _rate_format(row))
 
 
 def _extent(run: SweepRun) -> str:
@@ -105,9 +110,10 @@ def _above(study: SweepStudy) -> str:
     said = []
     cached = [row for row in study.rows if row.placed.verdict == "cached"]
     if cached and study.ceilings.cache_bytes:
+        cache = number(study.run.last_cache, "integer")
         said.append(
-            f"{_count(cached)} of {len(study.rows)} points above the memory slope fit, with all "
-            f"their operands, in the last-level cache of {study.ceilings.cache_bytes:,} bytes."
+            f"{len(cached)} of {len(study.rows)} points above the memory slope fit, with all "
+            f"their operands, in the last-level cache of {cache} bytes."
         )
     over = [row for row in study.rows if row.placed.verdict == "over"]
     if over:
@@ -120,21 +126,16 @@ def _above(study: SweepStudy) -> str:
     return " ".join(said)
 
 
-def _count(rows: Sequence[Row]) -> str:
-    return f"{len(rows)}"
-
-
 def _names(rows: Sequence[Row]) -> str:
     return ", ".join(f"{row.timed.policy.upper()} m = {row.timed.m}" for row in rows)
 
 
 def _unclaimed(study: SweepStudy) -> str:
-    rows = [row for row in study.rows if row.placed.verdict == "unclaimed"]
-    if not rows:
+    if not study.unclaimed:
         return ""
     return (
-        f" Not drawn, since a median under {FLOOR_TIMES} empty calls "
-        f"({render(study.ceilings.claim_s, 'seconds(1)')}) claims no rate: {_names(rows)}."
+        f" Not drawn, since a median under {FLOOR_TIMES} empty calls ({_claim(study)}) claims no "
+        f"rate: {_names(study.unclaimed)}."
     )
 
 
@@ -154,7 +155,7 @@ def _plain(name: str) -> str:
 def _alt_text(study: SweepStudy) -> str:
     parts = []
     for curve in study.curves:
-        claimed = _claimed(curve)
+        claimed = curve.claimed
         ceiling = study.ceilings.matrix.get(curve.policy)
         flat = f" under a flat line at {_flat(ceiling.per_s, curve.policy)}" if ceiling else ""
         if not claimed:
@@ -214,29 +215,18 @@ def _data(study: SweepStudy) -> list[dict[str, Scalar]]:
 
 
 def _table(study: SweepStudy) -> Table:
-    base = f"workings.html#study-sweep-{study.run.name}".lower()
-
     def cells(row: Row) -> tuple[Cell, ...]:
-        placed, here = row.placed, f"{base}-{row.timed.id}"
+        placed, times = row.placed, f"{study.run.name}#/results/{row.timed.id}/timing_s"
+        intensity, rate, share = (
+            f"{study.base}/{row.timed.id}/{name}" for name in ("intensity", "per_s", "share")
+        )
+        median = f"median {number(f'{times}/median', 'seconds(1)')}"
+        work = f"{row.timed.work} per byte"
         return (
             Cell(text=f"{row.timed.policy.upper()}, m = {row.timed.m}"),
-            Cell(
-                text=render(placed.point.intensity, "fixed(2)"),
-                kind="computed",
-                href=f"{here}-intensity",
-                note=f"{row.timed.work} per byte",
-            ),
-            Cell(
-                text=_rate_text(row) if placed.per_s else "no rate claimed",
-                kind="measured",
-                href=f"{here}-per-s",
-                note=f"median {render(row.timed.program.timing.median, 'seconds(1)')}",
-            ),
-            Cell(
-                text=render(placed.share, "percent(0)") if placed.share else "not claimed",
-                kind="measured",
-                href=f"{here}-share",
-            ),
+            _worked(intensity, placed.point.intensity, "fixed(2)", note=work, kind="computed"),
+            _worked(rate, placed.per_s, _rate_format(row), note=median, missing="no rate claimed"),
+            _worked(share, placed.share, "percent(0)", missing="not claimed"),
             Cell(text=placed.words),
         )
 
@@ -257,6 +247,22 @@ def _table(study: SweepStudy) -> Table:
     )
 
 
+def _worked(
+    pointer: str,
+    found: float | None,
+    spelling: str,
+    *,
+    missing: str = "",
+    note: str = "",
+    kind: Kind = "measured",
+) -> Cell:
+    """A number with a link to how it was worked out; without one, in words."""
+    href = worked_at(pointer)
+    if not found:
+        return Cell(text=missing, kind=kind, href=href, note=note)
+    return valued(pointer, found, spelling, kind, href=href, note=note)
+
+
 def _chart(study: SweepStudy, *, narrow: bool) -> alt.LayerChart:
     across, up = _spans(study)
     if narrow:
@@ -267,7 +273,7 @@ def _chart(study: SweepStudy, *, narrow: bool) -> alt.LayerChart:
         corners = [(46.0 + 188 * at, 62.0, 170.0, 218.0) for at in range(3)]
     layers = Layers()
     _add_key(study, layers, narrow=narrow)
-    for number, ((left, top, width, height), curve) in enumerate(
+    for at, ((left, top, width, height), curve) in enumerate(
         zip(corners, study.curves, strict=True)
     ):
         panel = Panel(left=left, top=top, width=width, height=height, across=across, up=up)
@@ -275,7 +281,7 @@ def _chart(study: SweepStudy, *, narrow: bool) -> alt.LayerChart:
         title = {"x": left, "y": top - 14, "text": f"{policy.upper()}, G{work}/s"}
         layers.titles.append(title | {"policy": policy})
         layers.grid += panel.grid()
-        layers.texts += panel.axis_texts(f"{work} per byte", numbered=narrow or not number)
+        layers.texts += panel.axis_texts(f"{work} per byte", numbered=narrow or not at)
         layers.shade += _shade(study, curve, panel)
         layers.lines += _lines(study, curve, panel)
         layers.labels += _label(study, curve, panel)
@@ -417,13 +423,13 @@ def _label(study: SweepStudy, curve: Curve, panel: Panel) -> list[Mark]:
 def _points(curve: Curve, panel: Panel) -> list[Mark]:
     return [
         panel.place(row.placed.point.intensity, _rate(row) / GIGA) | {"policy": curve.policy}
-        for row in _claimed(curve)
+        for row in curve.claimed
     ]
 
 
 def _names_of_points(curve: Curve, panel: Panel) -> list[Mark]:
     """The first and the last claimed batch, below their points."""
-    claimed = _claimed(curve)
+    claimed = curve.claimed
     marks: list[Mark] = []
     for row in dict.fromkeys([*claimed[:1], *claimed[-1:]]):
         spot = panel.place(row.placed.point.intensity, _rate(row) / GIGA)

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from report.errors import UsageFault
-from report.exhibit import Cell, Column, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
@@ -14,13 +14,14 @@ from report.numbers.lowering import Preflight
 
 NAME = "what-fits"
 PROGRAM = "decode-step"
-GIB = 2**30
+IN_GIB = "bytes(GiB, 2)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One generation at its largest batch; bytes of one JAX device."""
 
+    target: str
     generation: str
     largest: int
     formula: int
@@ -43,12 +44,13 @@ def draw(run: Preflight) -> Figure:
         for row in rows
     )
     inputs = study.inputs
+    first, last = (number(f"{_at(run, row)}/largest", "integer") for row in (least, most))
+    times = number(f"{_worked(run, above)}/over_formula", "fixed(1)")
     return Figure(
         name=NAME,
         title=(
-            f"From {least.largest} sequences on {least.generation} to {most.largest} on "
-            f"{most.generation}; on {above.generation} the compiler’s peak is "
-            f"{render(above.peak / above.formula, 'fixed(1)')} times the cache."
+            f"From {first} sequences on {least.generation} to {last} on {most.generation}; on "
+            f"{above.generation} the compiler’s peak is {times} times the cache."
         ),
         reading=(
             "For each generation, at the largest batch that compiles: the cache as its formula "
@@ -78,23 +80,33 @@ def draw(run: Preflight) -> Figure:
 
 def _rows(run: Preflight) -> list[Row]:
     study = run.fits.get(PROGRAM)
-    per = study.formula_bytes_per_batch if study else None
+    if study is None:
+        return []
     rows = []
-    for target, fit in study.targets.items() if study else ():
-        peak = fit.memory.peak if fit.memory else None
-        if fit.largest and peak and per:
+    for target, fit in study.targets.items():
+        formula, peak = study.formula_bytes(target), fit.memory.peak if fit.memory else None
+        if fit.largest and formula and peak:
             described = run.targets.get(target)
             usable = described.usable_memory if described else None
             rows.append(
                 Row(
+                    target=target,
                     generation="TPU7x" if target == "tpu7x" else target,
                     largest=fit.largest,
-                    formula=fit.largest * per,
+                    formula=formula,
                     peak=peak,
                     usable=usable.bytes if usable else None,
                 )
             )
     return rows
+
+
+def _at(run: Preflight, row: Row) -> str:
+    return f"{run.name}#/fits/{PROGRAM}/targets/{row.target}"
+
+
+def _worked(run: Preflight, row: Row) -> str:
+    return f"study#/lowering/{run.name}/fits/{PROGRAM}/{row.target}"
 
 
 def _data(row: Row) -> dict[str, Scalar]:
@@ -124,9 +136,11 @@ def _table(run: Preflight, rows: list[Row]) -> Table:
         rows=tuple(
             (
                 Cell(text=row.generation),
-                Cell(text=f"{row.largest:,}", kind="estimated", href=href),
-                Cell(text=_gib(row.formula), kind="computed"),
-                Cell(text=_gib(row.peak), kind="estimated", href=href),
+                valued(f"{_at(run, row)}/largest", row.largest, "integer", "estimated", href=href),
+                valued(f"{_worked(run, row)}/formula", row.formula, IN_GIB, "computed"),
+                valued(
+                    f"{_at(run, row)}/memory_bytes/peak", row.peak, IN_GIB, "estimated", href=href
+                ),
                 Cell(text="not recorded", note="nothing was run"),
             )
             for row in rows
@@ -136,7 +150,7 @@ def _table(run: Preflight, rows: list[Row]) -> Table:
 
 
 def _gib(count: int) -> str:
-    return render(count, "bytes(GiB, 2)")
+    return render(count, IN_GIB)
 
 
 def _chart(rows: list[Row], *, narrow: bool) -> alt.LayerChart:

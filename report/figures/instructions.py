@@ -4,11 +4,11 @@ from typing import Any
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table, literal
+from report.exhibit import Cell, Column, Figure, Scalar, Table, literal, number
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.ladder import Rung
-from report.numbers.ceilings import shown
+from report.numbers.ceilings import counted, instructions_at, shown
 from report.numbers.lowering import NATIVE, POLICIES, SQUARE, Preflight, Schedule
 
 NAME = "instruction-matrix"
@@ -36,20 +36,18 @@ STATIC = "A static count of a compiler’s output for one shape: not a time, not
 def draw(run: Preflight) -> Figure:
     """A cell for each policy and generation: letter, static count, and rungs reached."""
     rows = list(_rows(run))
-    whole = {
-        policy: sum(schedule.multiplies(policy) for schedule in run.matrix[policy].values())
-        for policy in ("int8", "e4m3fn")
-        if policy in run.matrix
-    }
-    of = len(run.generations)
+    on, of, as_fp8 = (
+        number(f"study#/lowering/{run.name}/generations/{count}", "integer")
+        for count in ("int8", "recorded", "e4m3fn")
+    )
     alt_text = "Matrix instructions by requested operands and generation. " + " ".join(
         f"{_policy(policy)}: {_row_words(run, policy)}." for policy in run.matrix
     )
     return Figure(
         name=NAME,
         title=(
-            f"INT8 operands reach the matrix unit as integers on {whole.get('int8', 0)} of {of} "
-            f"generations, E4M3FN as FP8 on {whole.get('e4m3fn', 0)}."
+            f"INT8 operands reach the matrix unit as integers on {on} of {of} generations, "
+            f"E4M3FN as FP8 on {as_fp8}."
         ),
         reading=(
             "A row is what was requested, a column a generation. The letter says which arithmetic "
@@ -121,7 +119,7 @@ def _table(run: Preflight) -> Table:
             return Cell(text="not read")
         ended = "" if schedule.compiler == "compiled" else f"; compiler {schedule.compiler}"
         return Cell(
-            text=literal(shown(schedule)),
+            text=counted(schedule, instructions_at(run, SQUARE, policy, target)),
             kind="estimated",
             href=f"records/{run.name}.html#instructions-{SQUARE}-{policy}",
             note=literal(schedule.rung.words + ended),

@@ -8,11 +8,12 @@ import math
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Control, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Control, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
 from report.numbers.roofline import Product, Roofline
+from report.numbers.values import worked_at
 from report.numbers.worked_roofline import RooflineStudy
 
 NAME = "roofline"
@@ -40,8 +41,8 @@ def draw(study: RooflineStudy) -> Figure:
     return Figure(
         name=NAME,
         title=(
-            f"Batching {last.m} rows lifts intensity from {_intensity(first)} to "
-            f"{_intensity(last)} {drawn.work} per byte, "
+            f"Batching {_rows_of(study, last)} rows lifts intensity from {_worked(first)} to "
+            f"{_worked(last)} {drawn.work} per byte, "
             + ("still left of the ridge." if last.intensity < drawn.ridge else "past the ridge.")
         ),
         reading=(
@@ -68,7 +69,7 @@ def draw(study: RooflineStudy) -> Figure:
         sources=tuple(
             dict.fromkeys(
                 ceiling.source
-                for reading in study.rooflines[study.chip][:2]
+                for reading in study.readings
                 for ceiling in (reading.peak, reading.bandwidth)
             )
         ),
@@ -76,12 +77,12 @@ def draw(study: RooflineStudy) -> Figure:
 
 
 def _readings(study: RooflineStudy) -> str:
-    return " or ".join(r.bandwidth.label for r in study.rooflines[study.chip][:2])
+    return " or ".join(r.bandwidth.label for r in study.readings)
 
 
 def _cited(study: RooflineStudy) -> str:
     """Each ceiling with the document that states it."""
-    readings = study.rooflines[study.chip][:2]
+    readings = study.readings
     peak = readings[0].peak
     slopes = ", or ".join(
         f"{r.bandwidth.label} ([{r.bandwidth.edition}]({r.bandwidth.source.href}))"
@@ -108,8 +109,21 @@ def _shape(product: Product) -> str:
     return f"$m$ × {product.k:,} by {product.k:,} × {product.n:,}"
 
 
+def _rows_of(study: RooflineStudy, product: Product) -> str:
+    at = study.products.index(product)
+    return number(f"models#/{study.model}/roofline/m/{at}", "integer")
+
+
+def _worked(product: Product) -> str:
+    return number(f"study#/roofline/m{product.m}/intensity", _intensity_format(product))
+
+
 def _intensity(product: Product) -> str:
-    return render(product.intensity, f"fixed({3 if product.intensity < 10 else 1})")
+    return render(product.intensity, _intensity_format(product))
+
+
+def _intensity_format(product: Product) -> str:
+    return f"fixed({3 if product.intensity < 10 else 1})"
 
 
 def _point_words(roofline: Roofline, product: Product) -> str:
@@ -135,35 +149,40 @@ def _rows(study: RooflineStudy) -> list[dict[str, Scalar]]:
             "ideal_s": reading.bound(product).ideal_s,
             "ridge": reading.ridge,
         }
-        for reading in study.rooflines[study.chip][:2]
+        for reading in study.readings
         for product in study.products
     ]
 
 
 def _table(study: RooflineStudy) -> Table:
-    def row(reading: Roofline, product: Product, drawn: bool) -> tuple[Cell, ...]:
-        def worked(name: str) -> str | None:
-            return f"workings.html#study-roofline-m{product.m}-{name}" if drawn else None
-
-        bound = reading.bound(product)
+    def row(reading: Roofline, product: Product, suffix: str) -> tuple[Cell, ...]:
+        bound, base = reading.bound(product), f"study#/roofline/m{product.m}"
+        intensity, ideal = f"{base}/intensity", f"{base}/ideal_s{suffix}"
         return (
             Cell(text=f"{product.m}"),
             Cell(
-                text=reading.bandwidth.label,
+                text=number(reading.bandwidth.pointer, "documented"),
                 kind="documented",
                 href=f"chips.html#{study.chip}",
                 note=f"in its source: {reading.bandwidth.as_documented}",
             ),
-            Cell(text=_intensity(product), kind="computed", href=worked("intensity")),
-            Cell(
-                text=render(bound.ideal_s, "seconds(2)"),
-                kind="computed",
-                href=worked("ideal-s"),
+            valued(
+                intensity,
+                product.intensity,
+                _intensity_format(product),
+                "computed",
+                href=worked_at(intensity),
+            ),
+            valued(
+                ideal,
+                bound.ideal_s,
+                "seconds(2)",
+                "computed",
+                href=worked_at(ideal),
                 note=f"set by {'arithmetic' if bound.limit == 'compute' else 'memory traffic'}",
             ),
         )
 
-    readings = study.rooflines[study.chip][:2]
     return Table(
         name=f"{NAME}-data",
         title=f"Bounds on {study.drawn.chip}, as drawn",
@@ -175,11 +194,11 @@ def _table(study: RooflineStudy) -> Table:
             Column(head="Least time", numeric=True),
         ),
         rows=tuple(
-            row(reading, product, index == 0)
-            for index, reading in enumerate(readings)
+            row(reading, product, suffix)
+            for reading, suffix in zip(study.readings, ("", "_alternative"), strict=False)
             for product in study.products
         ),
-        sources=tuple(reading.bandwidth.source for reading in readings),
+        sources=tuple(reading.bandwidth.source for reading in study.readings),
     )
 
 

@@ -1,43 +1,27 @@
 """How padding to tiles grows with each dimension of a product: steps, not slopes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import log2
 from typing import Any
 
 import altair as alt
 
 from report.errors import UsageFault
-from report.exhibit import Cell, Column, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
-from report.numbers.lowering import POLICIES, Preflight, Staircase
+from report.numbers.lowering import POLICIES, Preflight
+from report.numbers.padding import SIDES, Point, jump, points, target_of, worst
 
 NAME = "padding-staircase"
-TARGETS = ("v5e", "v5p", "v6e", "v4", "tpu7x", "v3", "v2")
-"""The generation to draw is the first of these that was recorded."""
 INKS = {"fp32-default": theme.C1, "int8": theme.C2, "int4": theme.C3}
 SHAPES = {"fp32-default": "circle", "int8": "diamond", "int4": "triangle-up"}
-BITS = {"fp32-default": 32, "bf16": 16, "int8": 8, "int4": 4}
-PANELS = {"m": ("X", 0), "k": ("X", 0), "n": ("W", 1)}
-"""Each dimension with an operand that it is a side of, and that operand's column."""
 NAMES = {"m": "rows of X, m", "k": "contraction, k", "n": "columns of W, n"}
 LOW, HIGH = 5.0, 17.5
 """Ends of the axis of bytes, as powers of two."""
 IN_TABLE = (1, 8, 9, 64, 65, 128, 129, 256, 257)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """One operand of one product: its bytes as packed and as tiled."""
-
-    policy: str
-    dimension: str
-    size: int
-    ideal: float
-    tiled: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,27 +44,26 @@ class Panel:
 
 def draw(run: Preflight) -> Figure:
     """Three panels, a dimension each; dots are compiled sizes, dotted lines the packed bytes."""
-    stairs = run.staircase
-    target = next((name for name in TARGETS if name in run.targets), None)
-    if stairs is None or target is None:
+    stairs, target, found = run.staircase, target_of(run), points(run)
+    step, most = jump(found), worst(found)
+    if stairs is None or step is None or most is None:
         raise UsageFault(f"{run.name} holds no staircase to draw.")
-    points = _points(stairs, target)
-    before, after = _jump(points)
-    worst = max(points, key=lambda point: point.tiled / point.ideal)
-    times = render(worst.tiled / worst.ideal, "fixed(0)")
+    before, after = step
     base = " × ".join(map(str, stairs.base))
+    worked = f"study#/lowering/{run.name}/staircase"
     alt_text = (
         f"Tiled bytes of one operand on {target}, on logarithmic axes, as one dimension of a "
         f"{base} product grows from {stairs.sizes[0]} to {stairs.sizes[-1]}. They rise in steps: "
         f"INT8 X takes {before.tiled:,} bytes at k = {before.size} and {after.tiled:,} at "
-        f"{after.size}. The largest padding drawn is {times} times the packed bytes."
+        f"{after.size}. The largest padding drawn is "
+        f"{render(most.padding, 'fixed(0)')} times the packed bytes."
     )
     return Figure(
         name=NAME,
         title=(
-            f"One past {before.size} multiplies the bytes of X on {target} by "
-            f"{render(after.tiled / before.tiled, 'fixed(0)')}: INT8 goes from {before.tiled:,} to "
-            f"{after.tiled:,} bytes."
+            f"One past {number(before.size_at, 'integer')} multiplies the bytes of X on {target} "
+            f"by {number(f'{worked}/jump', 'fixed(0)')}: INT8 goes from "
+            f"{number(before.tiled_at, 'integer')} to {number(after.tiled_at, 'integer')} bytes."
         ),
         reading=(
             "Each mark is an operand that the compiler was given, with one dimension changed. The "
@@ -89,52 +72,20 @@ def draw(run: Preflight) -> Figure:
         ),
         caption=(
             f"Column: tiled bytes of $X$ for $m$ and $k$, of $W$ for $n$, in a product of {base} "
-            f"for {target}. From the compiler’s own layouts: nothing was run. At most {times} "
-            f"times the packed bytes here, at {worst.dimension} = {worst.size} in "
-            f"{POLICIES[worst.policy]}."
+            f"for {target}. From the compiler’s own layouts: nothing was run. At most "
+            f"{number(f'{worked}/worst', 'fixed(0)')} times the packed bytes here, at "
+            f"{most.dimension} = {number(most.size_at, 'integer')} in {POLICIES[most.policy]}."
         ),
         alt_text=alt_text,
         kind="estimated",
         drawing=draw_both(
-            NAME, _chart(points, narrow=False), _chart(points, narrow=True), alt_text=alt_text
+            NAME, _chart(found, narrow=False), _chart(found, narrow=True), alt_text=alt_text
         ),
-        table=_table(run, points, target),
-        data=tuple(_row(point, target) for point in points),
+        table=_table(run, found, target),
+        data=tuple(_row(point, target) for point in found),
         sources=(run.source,),
         draws=f"python build.py figure {NAME} --evidence DIR --out FILE",
     )
-
-
-def _points(stairs: Staircase, target: str) -> list[Point]:
-    found = []
-    m, k, n = stairs.base
-    for policy in INKS:
-        for dimension, (_, column) in PANELS.items():
-            steps = stairs.steps.get(policy, {}).get(dimension, {}).get(target, ())
-            for size, step in zip(stairs.sizes, steps, strict=False):
-                if step is None or not size:
-                    continue
-                sides = {"m": m, "k": k, "n": n, dimension: size}
-                elements = sides["k"] * sides["m" if column == 0 else "n"]
-                found.append(
-                    Point(
-                        policy=policy,
-                        dimension=dimension,
-                        size=size,
-                        ideal=elements * BITS[policy] / 8,
-                        tiled=step[column],
-                    )
-                )
-    return found
-
-
-def _jump(points: list[Point]) -> tuple[Point, Point]:
-    """The step of INT8 in k that adds most, between sizes that differ by one and are not small."""
-    chosen = [p for p in points if (p.policy, p.dimension) == ("int8", "k")]
-    pairs = [
-        pair for pair in pairwise(chosen) if pair[1].size - pair[0].size == 1 and pair[0].size >= 64
-    ]
-    return max(pairs, key=lambda pair: (pair[1].tiled / pair[0].tiled, -pair[0].size))
 
 
 def _row(point: Point, target: str) -> Mapping[str, Scalar]:
@@ -143,23 +94,25 @@ def _row(point: Point, target: str) -> Mapping[str, Scalar]:
         "policy": point.policy,
         "dimension": point.dimension,
         "size": point.size,
-        "operand": PANELS[point.dimension][0],
+        "operand": SIDES[point.dimension][0],
         "packed_bytes": point.ideal,
         "tiled_bytes": point.tiled,
     }
 
 
-def _table(run: Preflight, points: list[Point], target: str) -> Table:
+def _table(run: Preflight, points: Sequence[Point], target: str) -> Table:
     tiled = {(p.policy, p.dimension, p.size): p for p in points}
     rows = []
-    for dimension, (operand, _) in PANELS.items():
+    for dimension, (operand, _) in SIDES.items():
         for size in IN_TABLE:
             found = [tiled.get((policy, dimension, size)) for policy in INKS]
             if all(found):
                 cells = (
-                    Cell(
-                        text=f"{point.tiled:,}",
-                        kind="estimated",
+                    valued(
+                        point.tiled_at,
+                        point.tiled,
+                        "integer",
+                        "estimated",
                         note=f"packed {render(point.ideal, 'fixed(0)')}",
                     )
                     for point in found
@@ -183,7 +136,7 @@ def _table(run: Preflight, points: list[Point], target: str) -> Table:
     )
 
 
-def _chart(points: list[Point], *, narrow: bool) -> alt.LayerChart:
+def _chart(points: Sequence[Point], *, narrow: bool) -> alt.LayerChart:
     if narrow:
         frame = theme.Frame(width=330, height=3 * 196 + 38)
         panels = [(40.0, 42.0 + 196 * at, 278.0, 132.0) for at in range(3)]
@@ -195,7 +148,7 @@ def _chart(points: list[Point], *, narrow: bool) -> alt.LayerChart:
     ideals: list[dict[str, Any]] = []
     grid: list[dict[str, Any]] = []
     texts: list[dict[str, Any]] = []
-    for (left, top, width, height), dimension in zip(panels, PANELS, strict=True):
+    for (left, top, width, height), dimension in zip(panels, SIDES, strict=True):
         place = Panel(left=left, top=top, width=width, height=height, right_of=right_of).place
         for exponent in (6, 9, 12, 15):
             line = place(1, 2**exponent)["y"]
@@ -214,7 +167,7 @@ def _chart(points: list[Point], *, narrow: bool) -> alt.LayerChart:
                 "side": "center",
             }
         )
-        operand = PANELS[dimension][0]
+        operand = SIDES[dimension][0]
         texts.append({"x": left, "y": top - 12, "text": f"{operand}, tiled bytes", "side": "left"})
         for point in points:
             if point.dimension == dimension:

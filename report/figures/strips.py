@@ -6,14 +6,14 @@ from statistics import median
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
 from report.numbers.precision import POLICIES, Policy
-from report.numbers.steadiness import Steadiness, outliers_of
+from report.numbers.steadiness import Steadiness
 from report.numbers.timing import TWINS, Process, TimingRun
-from report.numbers.worked_timing import claim
+from report.numbers.worked_timing import claim, series_path
 
 NAME = "sample-strips"
 STEPS_ACROSS = 60
@@ -84,7 +84,7 @@ def draw(run: TimingRun) -> Figure:
 def _steps(run: TimingRun, policy: Policy, process: Process) -> list[Step]:
     whole = run.median_s(f"{policy}-first") * 1e9 or 1.0
     first, second = (process.series[f"{policy}-{twin}"].samples_ns for twin in TWINS)
-    flagged = set(outliers_of(first).outside)
+    flagged = set(process.series[f"{policy}-first"].outliers.outside)
     count = min(max(STEPS_ACROSS // len(run.processes), 5), len(first))
     steps = []
     for step in range(count):
@@ -123,8 +123,8 @@ def _data(step: Step) -> dict[str, Scalar]:
 
 def _finding(run: TimingRun) -> str:
     drifting = [p.upper() for p in POLICIES if run.steadiness(p) is not Steadiness.STEADY]
-    widest = max(run.band(policy).high - 1 for policy in POLICIES)
-    twins = f"a program and its twin differ by up to {render(widest, 'percent(1)')}"
+    reach = number(f"study#/timing/{run.name}/programs/{run.loosest}/aa_reach", "percent(1)")
+    twins = f"a program and its twin differ by up to {reach}"
     if not drifting:
         return f"Steady in every process; {twins}."
     return f"{_and(drifting)} drifted while sampled; {twins}."
@@ -137,7 +137,7 @@ def _and(names: Sequence[str]) -> str:
 def _words(run: TimingRun) -> str:
     parts = [
         f"{policy.upper()} {_claim(run, policy)}, {run.steadiness(policy).value}, A/A band plus or "
-        f"minus {render(run.band(policy).high - 1, 'percent(1)')}, {_flagged(run, policy)} of "
+        f"minus {render(run.reach(policy), 'percent(1)')}, {run.flagged(policy)} of "
         f"{run.request.steps * len(run.processes):,} samples flagged"
         for policy in POLICIES
     ]
@@ -148,12 +148,8 @@ def _claim(run: TimingRun, policy: Policy) -> str:
     return claim(run.median_s(f"{policy}-first"), run.resolution_s(policy))
 
 
-def _flagged(run: TimingRun, policy: Policy) -> int:
-    series = [process.series[f"{policy}-first"].samples_ns for process in run.processes]
-    return sum(len(outliers_of(each).outside) for each in series)
-
-
 def _table(run: TimingRun) -> Table:
+    base = f"study#/timing/{run.name}/programs"
     return Table(
         name=f"{NAME}-data",
         title="Medians and flagged samples of each process",
@@ -168,15 +164,19 @@ def _table(run: TimingRun) -> Table:
             (
                 Cell(text=policy.upper()),
                 *(
-                    Cell(
-                        text=render(process.series[f"{policy}-first"].median_s, "seconds(2)"),
-                        kind="measured",
+                    valued(
+                        f"study#/{series_path(run, process, f'{policy}-first')}/median_s",
+                        process.series[f"{policy}-first"].median_s,
+                        "seconds(2)",
+                        "measured",
                         href=f"records/{run.name}.html#process-{process.number}",
                     )
                     for process in run.processes
                 ),
-                Cell(text=f"{_flagged(run, policy):,}", kind="measured"),
-                Cell(text=f"± {render(run.band(policy).high - 1, 'percent(1)')}", kind="measured"),
+                valued(f"{base}/{policy}/flagged", run.flagged(policy), "integer", "measured"),
+                Cell(
+                    text=f"± {number(f'{base}/{policy}/aa_reach', 'percent(1)')}", kind="measured"
+                ),
             )
             for policy in POLICIES
         ),
@@ -188,7 +188,7 @@ def _reach(run: TimingRun, steps: Sequence[Step]) -> float:
     """The same for all lanes, so that their scatter can be compared by eye."""
     quartiles = sorted(max(abs(step.low - 1), abs(step.high - 1)) for step in steps)
     usual = quartiles[int(0.95 * (len(quartiles) - 1))]
-    widest = max(run.band(policy).high - 1 for policy in POLICIES)
+    widest = run.reach(run.loosest)
     return min(max(1.4 * usual, 1.6 * widest, LEAST_REACH), MOST_REACH)
 
 
@@ -255,9 +255,9 @@ def _chart(run: TimingRun, steps: Sequence[Step], *, narrow: bool) -> alt.LayerC
         {
             "x": start + segment / 2,
             "y": frame.height - 9,
-            "text": f"{number}" if narrow or len(starts) > 4 else f"process {number}",
+            "text": f"{at}" if narrow or len(starts) > 4 else f"process {at}",
         }
-        for number, start in starts.items()
+        for at, start in starts.items()
     ]
     x = alt.X("x:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None)
     y = theme.down("y", frame.plot_height)

@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Figure, Kind, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.axes import decades
 from report.figures.panels import Mark, Panel, Span, text_layers
@@ -13,6 +13,7 @@ from report.figures.render import render as draw_both
 from report.notation import render, with_prefix
 from report.numbers.sweep import SweepRun
 from report.numbers.traffic import MODELS
+from report.numbers.values import worked_at
 from report.numbers.worked_sweep import Row, SweepStudy, study_sweep
 
 NAME = "traffic-models"
@@ -23,7 +24,7 @@ NAMES: Mapping[str, str] = {
     "compiler": "the compiler’s count",
 }
 ALIKE = 1.05
-"""Up to this ratio two counts are called the same."""
+"""Up to this ratio the compiler is said to count no more than that."""
 MARKED = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576)
 """Batches written along the axis, where there is a point near."""
 
@@ -56,15 +57,11 @@ def draw(run: SweepRun) -> Figure:
 
 def _finding(study: SweepStudy) -> str:
     """Where the compiler's count lies farthest above the least; else what the tiles add."""
-    told = [row for row in study.rows if row.traffic.compiler is not None]
-    if told:
-        worst = max(told, key=_compiler_ratio)
-        ratio = _compiler_ratio(worst)
-        if ratio <= ALIKE:
-            return (
-                f"In all {len(told)} programs the compiler counts the least traffic, within "
-                f"{render(ALIKE - 1, 'percent(0)')}."
-            )
+    if worst := study.most_counted("compiler"):
+        ratio = f"{study.base}/compiler_over_least"
+        if (worst.traffic.over_least("compiler") or 0) <= ALIKE:
+            times = number(ratio, "ratio(2)")
+            return f"The compiler counts at most {times} times the least traffic."
         converted = worst.timed.converted_weights
         why = (
             f", since its program first converts all weights from {converted.source} to "
@@ -72,26 +69,19 @@ def _finding(study: SweepStudy) -> str:
             if converted
             else ""
         )
+        rows = number(f"{study.run.name}#/results/{worst.timed.id}/shape/0", "integer")
         return (
-            f"At m = {worst.timed.m} the compiler counts {render(ratio, 'ratio(1)')} times the "
-            f"least traffic for {worst.timed.policy.upper()}{why}."
+            f"At m = {rows} the compiler counts {number(ratio, 'ratio(1)')} times the least "
+            f"traffic for {worst.timed.policy.upper()}{why}."
         )
-    tiled = [row for row in study.rows if row.traffic.tiled is not None]
-    if tiled:
-        worst = max(tiled, key=_tiled_ratio)
+    if study.most_counted("tiled"):
         return (
             "This compiler tells no bytes; plain tiles would move at most "
-            f"{render(_tiled_ratio(worst), 'ratio(1)')} times the least traffic."
+            f"{number(f'{study.base}/tiled_over_least', 'ratio(1)')} times the least traffic."
         )
-    return f"Of {len(study.rows)} products only the least traffic is known."
-
-
-def _compiler_ratio(row: Row) -> float:
-    return (row.traffic.compiler or 0) / row.traffic.minimum
-
-
-def _tiled_ratio(row: Row) -> float:
-    return (row.traffic.tiled or 0) / row.traffic.minimum
+    return (
+        f"Of {number(f'{study.base}/points', 'integer')} products only the least traffic is known."
+    )
 
 
 def _tile(study: SweepStudy) -> str:
@@ -102,6 +92,7 @@ def _tile(study: SweepStudy) -> str:
     if not found:
         return f"No tiled count: {study.rows[0].traffic.tiled_reason}."
     tile = next(iter(found.values()))
+    fast = next(at for at, each in enumerate(study.run.caches) if each.bytes == tile.fast_bytes)
     sides = ", ".join(
         f"{each.side} × {each.side} in {policy.upper()}" for policy, each in found.items()
     )
@@ -110,8 +101,9 @@ def _tile(study: SweepStudy) -> str:
     return (
         f"Tiled is our own model, after [Lam, Rothberg and Wolf]"
         f"(https://doi.org/10.1145/106972.106981): square tiles ({sides}) of both operands and "
-        f"the output in the {tile.fast_bytes:,} bytes of a level {tile.level} cache. It is not "
-        "the tiling that the compiler chose, which is not recorded."
+        f"the output in the {number(f'{study.run.name}#/caches/{fast}/bytes', 'integer')} bytes of "
+        f"a level {tile.level} cache. It is not the tiling that the compiler chose, which is not "
+        "recorded."
     )
 
 
@@ -165,28 +157,25 @@ def _intensity(row: Row, model: str) -> float | None:
     return row.timed.operations / count if count else None
 
 
+def _kind(model: str) -> Kind:
+    return "estimated" if model == "compiler" else "computed"
+
+
 def _table(study: SweepStudy) -> Table:
     def cells(row: Row) -> tuple[Cell, ...]:
-        base = f"workings.html#study-sweep-{study.run.name}-{row.timed.id}".lower()
-        places = {
-            "minimum": f"{base}-minimum-bytes",
-            "tiled": f"{base}-tiled-bytes",
-            "compiler": f"records/{study.run.name}.html#{row.timed.id}-bytes",
-        }
-        found = [Cell(text=f"{row.timed.policy.upper()}, m = {row.timed.m}")]
-        for model in MODELS:
-            count, intensity = row.traffic.bytes_of(model), _intensity(row, model)
-            found.append(
-                Cell(
-                    text=f"{count:,}" if count is not None else "not known",
-                    kind="estimated" if model == "compiler" else "computed",
-                    href=places[model],
-                    note=f"{render(intensity, 'fixed(2)')} {row.timed.work} per byte"
-                    if intensity is not None
-                    else "",
-                )
-            )
-        return tuple(found)
+        name = Cell(text=f"{row.timed.policy.upper()}, m = {row.timed.m}")
+        return (name, *(cell(row, model) for model in MODELS))
+
+    def cell(row: Row, model: str) -> Cell:
+        count, intensity = row.traffic.bytes_of(model), _intensity(row, model)
+        pointer, kind = study.counted(row, model), _kind(model)
+        href = worked_at(pointer)
+        if model == "compiler":
+            href = f"records/{study.run.name}.html#{row.timed.id}-bytes"
+        if count is None or intensity is None:
+            return Cell(text="not known", kind=kind, href=href)
+        note = f"{render(intensity, 'fixed(2)')} {row.timed.work} per byte"
+        return valued(pointer, count, "integer", kind, href=href, note=note)
 
     return Table(
         name=f"{NAME}-data",
@@ -217,12 +206,12 @@ def _chart(study: SweepStudy, *, narrow: bool) -> alt.LayerChart:
     marks: list[Mark] = []
     texts: list[Mark] = []
     titles: list[Mark] = []
-    for number, ((left, top, width, height), curve) in enumerate(
+    for at, ((left, top, width, height), curve) in enumerate(
         zip(corners, study.curves, strict=True)
     ):
         panel = Panel(left=left, top=top, width=width, height=height, across=across, up=up)
         grid += panel.grid()
-        texts += panel.axis_texts("rows of X, m", numbered=narrow or not number)
+        texts += panel.axis_texts("rows of X, m", numbered=narrow or not at)
         titles.append({"x": left, "y": top - 14, "text": f"{curve.policy.upper()}, bytes"})
         marks += [
             panel.place(row.timed.m, count) | {"model": model, "line": f"{curve.policy} {model}"}

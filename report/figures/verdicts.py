@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
+from report.exhibit import Cell, Column, Figure, Scalar, Table, number, span, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
-from report.numbers.distinction import Distinction, Interval
+from report.numbers.distinction import Distinction
 from report.numbers.timing import FLOORS_ABOVE, TimingRun
 from report.numbers.worked_timing import UNSEEN
 
@@ -24,7 +24,7 @@ def draw(run: TimingRun) -> Figure:
     alt_text = "Ratios of times. " + " ".join(_sentence(row) for row in rows)
     return Figure(
         name=NAME,
-        title=_finding(rows),
+        title=_finding(run, rows),
         reading=(
             "A point is the time of the first program over that of the second, its bar the 95 % "
             "interval over processes. The tinted band is what a program and its own twin differ "
@@ -43,15 +43,14 @@ def draw(run: TimingRun) -> Figure:
     )
 
 
-def _finding(rows: Sequence[Row]) -> str:
-    told = sum(found.verdict.ranks for _, _, found in rows)
+def _finding(run: TimingRun, rows: Sequence[Row]) -> str:
+    base, told = f"study#/timing/{run.name}", sum(found.verdict.ranks for _, _, found in rows)
+    of_all = f"{number(f'{base}/pairs_told', 'integer')} of {number(f'{base}/pairs', 'integer')}"
     if told:
         verb = "differs" if told == 1 else "differ"
-        return (
-            f"{told} of {len(rows)} pairs of programs {verb} by more than twins do, on this device."
-        )
+        return f"{of_all} pairs of programs {verb} by more than twins do, on this device."
     kinds = dict.fromkeys(found.verdict.value for _, _, found in rows)
-    return f"0 of {len(rows)} pairs of programs are told apart: {'; '.join(kinds)}."
+    return f"{of_all} pairs of programs are told apart: {'; '.join(kinds)}."
 
 
 def _sentence(row: Row) -> str:
@@ -62,12 +61,18 @@ def _sentence(row: Row) -> str:
 
 def _floors(run: TimingRun) -> str:
     """How far these times stand above the dispatch floor, and what that leaves."""
-    known = [floors for policy in run.programs if (floors := run.floors(policy)) is not None]
-    if not known or min(known) >= FLOORS_ABOVE:
+    known = {
+        policy: floors for policy in run.programs if (floors := run.floors(policy)) is not None
+    }
+    shortest = min(known, key=known.__getitem__, default=None)
+    if shortest is None or known[shortest] >= FLOORS_ABOVE:
         return "The floor of an empty call lies under a tenth of every time."
+    base = f"study#/timing/{run.name}"
+    floor = number(f"{base}/floor/median_s", "seconds(1)")
+    times = number(f"{base}/programs/{shortest}/floors", "fixed(1)")
     return (
-        f"An empty call already takes {render(run.floor_s, 'seconds(1)')}; the shortest of these "
-        f"programs takes {render(min(known), 'fixed(1)')} times that, so no throughput is claimed."
+        f"An empty call already takes {floor}; the shortest of these programs takes {times} times "
+        "that, so no throughput is claimed."
     )
 
 
@@ -87,6 +92,7 @@ def _data(row: Row) -> dict[str, Scalar]:
 
 
 def _table(run: TimingRun, rows: Sequence[Row]) -> Table:
+    base = f"study#/timing/{run.name}"
     return Table(
         name=f"{NAME}-data",
         title="Ratios of times, as drawn",
@@ -105,27 +111,25 @@ def _table(run: TimingRun, rows: Sequence[Row]) -> Table:
                     href=f"records/{run.name}.html#verdict-{one}-vs-{two}",
                 ),
                 valued(
-                    f"study#/timing/{run.name}/ratio/{one}-vs-{two}",
+                    f"{base}/ratio/{one}-vs-{two}",
                     found.ratio,
                     "fixed(3)",
                     "measured",
                     UNSEEN,
                 ),
                 Cell(
-                    text=span(found.interval) if found.interval else "not recorded",
+                    text=span(f"{base}/ratio_{{}}/{one}-vs-{two}")
+                    if found.interval
+                    else "not recorded",
                     kind="measured",
                 ),
-                Cell(text=span(found.band), kind="measured"),
+                Cell(text=span(f"{base}/aa_{{}}/{one}-vs-{two}"), kind="measured"),
                 Cell(text=found.verdict.value),
             )
             for one, two, found in rows
         ),
         sources=(run.source,),
     )
-
-
-def span(interval: Interval) -> str:
-    return f"{render(interval.low, 'fixed(3)')} to {render(interval.high, 'fixed(3)')}"
 
 
 def _chart(rows: Sequence[Row], *, narrow: bool) -> alt.LayerChart:

@@ -7,7 +7,8 @@ only where both speak of one format; otherwise it is greyed, with the reason in 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from report.numbers.lowering import FLOAT_PATH, NATIVE, Preflight, Schedule
+from report.exhibit import literal, number
+from report.numbers.lowering import FLOAT_PATH, NATIVE, SQUARE, Preflight, Schedule
 from report.specs import Chip, Spec
 
 FORMATS: Mapping[str, tuple[str, str]] = {
@@ -27,10 +28,8 @@ class Verdict:
     format: str
     documented: Spec
     """The rate on the official page, or why there is none, with the other readings."""
-    instructions: str
-    """Operand types with their static counts, such as `32 s8`; empty when none were read."""
     pointer: str
-    """Where those stand in the record; empty when none were read."""
+    """Where its matrix instructions stand in the record; empty when none were read."""
     solid: bool
     refuted: bool
     """The instructions that were read multiply another format, by what is known of them."""
@@ -61,10 +60,7 @@ def _verdict(chip: Chip, format_: str, documented: Spec, run: Preflight | None) 
         chip=chip.id,
         format=format_,
         documented=documented,
-        instructions=shown(schedule) if schedule and read else "",
-        pointer=f"{run.name}#/instructions/shapes/256x256x256/{format_}/{chip.id}"
-        if run and read
-        else "",
+        pointer=instructions_at(run, SQUARE, format_, chip.id) if run and read else "",
         solid=solid,
         refuted=schedule is not None and schedule.multiplies_other_than(format_),
         reason="" if solid else _reason(format_, documented, schedule),
@@ -76,6 +72,20 @@ def shown(schedule: Schedule) -> str:
     if schedule.counts is None:
         return "not read"
     return " + ".join(f"{count} {name}" for name, count in schedule.counts.items()) or "none"
+
+
+def counted(schedule: Schedule, pointer: str) -> str:
+    """The same for an exhibit, each count a number that a verifier finds below `pointer`."""
+    return " + ".join(
+        f"{number(f'{pointer}/counts/{name}', 'integer')} {literal(name)}"
+        for name in schedule.counts or {}
+    ) or shown(schedule)
+
+
+def instructions_at(run: Preflight, shape: str, policy: str, target: str) -> str:
+    """Where the record has them; a user's program has no shape."""
+    place = f"shapes/{shape}" if shape else "programs"
+    return f"{run.name}#/instructions/{place}/{policy}/{target}"
 
 
 def _reason(format_: str, documented: Spec, schedule: Schedule | None) -> str:

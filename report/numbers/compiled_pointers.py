@@ -8,23 +8,29 @@ from collections.abc import Sequence
 
 from report.exhibit import Kind
 
-_ASKED = {"request", "scope", "schema", "lab", "policies", "requested", "inputs", "base", "sizes"}
+_ASKED = {"request", "scope", "schema", "lab", "policies"}
+"""Parts of a report that hold what was asked for, from top to bottom."""
+_ASKED_WITHIN = {("staircase", "base"), ("staircase", "sizes")}
+"""The same within a part that holds answers as well."""
 _COUNTED = {
     *("elements", "ideal_bits", "ideal_bytes", "nbytes", "scale_bytes"),
     *("formula_cache_bytes_per_sequence", "reference", "flop"),
 }
 """Fields that follow from a shape or a text alone."""
-_BYTES = {
-    *("ideal_bytes", "nbytes", "scale_bytes", "tiled_bytes", "formula_cache_bytes_per_sequence"),
-    *("peak_bytes", "bytes", "bytes_accessed"),
+_UNITS = {
+    **dict.fromkeys(("ideal_bytes", "nbytes", "scale_bytes", "tiled_bytes"), "B"),
+    **dict.fromkeys(("peak_bytes", "bytes", "bytes_accessed"), "B"),
+    "formula_cache_bytes_per_sequence": "B",
+    "ideal_bits": "bit",
+    "compile_s": "s",
+    "lower_s": "s",
 }
-_IN_BYTES = {"memory_bytes", "tiled", "argument", "output", "staircase"}
-"""Objects whose numbers are all bytes."""
 
 
 def kind(document: str, keys: Sequence[str]) -> Kind:
     """Estimated, computed or given; never measured, since nothing was run."""
-    if "/" in document or keys[0] in _ASKED or _ASKED & set(keys[1:-1]):
+    asked = keys[0] in _ASKED or tuple(keys[:2]) in _ASKED_WITHIN
+    if "/" in document or asked or {"requested", "inputs"} & set(keys[1:-1]):
         return "given"
     if (keys[-1] in _COUNTED and "cost" not in keys) or keys[-1].endswith("sha256"):
         return "computed"
@@ -32,9 +38,15 @@ def kind(document: str, keys: Sequence[str]) -> Kind:
 
 
 def unit(keys: Sequence[str]) -> str:
-    if keys[-1] in _BYTES or (_IN_BYTES & set(keys) and keys[-1] != "sizes"):
-        return "" if keys[-1].endswith("reason") else "B"
-    return {"ideal_bits": "bit", "compile_s": "s", "lower_s": "s"}.get(keys[-1], "")
+    match list(keys):
+        case (
+            ["staircase", "policies", *_]
+            | ["ledger", *_, "argument"]
+            | ["ledger", _, "totals", "argument" | "output", _]
+            | [*_, "memory_bytes" | "tiled", _]
+        ):
+            return "B"
+    return _UNITS.get(keys[-1], "")
 
 
 def section(part: str, keys: Sequence[str]) -> str:

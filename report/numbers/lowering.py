@@ -4,6 +4,7 @@ Everything here is a fact about a compiler's output. Bytes that follow from shap
 computed, all others are the compiler's estimates; nothing was run, so nothing is measured.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -68,6 +69,9 @@ STATEMENT = "Compiler facts for TPU targets, made on a CPU. Nothing ran on a TPU
 
 FLOAT_PATH = "f32"
 """A matrix unit's path for floats, which multiplies narrower than FP32; how, it does not say."""
+
+_KEY = re.compile(r"[\w.+-]+")
+"""What may name a program, a target or a type, so that a pointer to it can be written anywhere."""
 
 _STATUS = ("compiled", "refused", "not lowered", "aborted", "stopped")
 
@@ -214,6 +218,12 @@ class Compiled:
     def temporary(self) -> int | None:
         return self.memory.temporary if self.memory else None
 
+    @property
+    def packed_bytes(self) -> int | None:
+        """Of all arguments, without padding; None where those of one are not known."""
+        known = [size for each in self.arguments if (size := each.ideal_bytes) is not None]
+        return sum(known) if known and len(known) == len(self.arguments) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
@@ -298,6 +308,10 @@ class Ledger:
     """All operands as each compiler takes them, by target."""
 
     @property
+    def elements(self) -> int:
+        return sum(row.elements for row in self.operands)
+
+    @property
     def ideal_bytes(self) -> int:
         return sum(row.ideal_bytes for row in self.operands)
 
@@ -340,6 +354,11 @@ class FitStudy:
     formula_bytes_per_batch: int | None
     """What the budget's formula says one more in the batch takes; None when it has no formula."""
     targets: Mapping[str, Fit]
+
+    def formula_bytes(self, target: str) -> int | None:
+        """What the formula says the largest batch takes."""
+        largest, each = self.targets[target].largest, self.formula_bytes_per_batch
+        return None if largest is None or each is None else largest * each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -396,7 +415,8 @@ class Preflight:
     def complete(self) -> bool:
         """Whether it holds all that the lesson shows, for at least one generation."""
         fits = [fit.largest for study in self.fits.values() for fit in study.targets.values()]
-        return bool(self.matrix and self.staircase and self.staircase.sizes and any(fits))
+        asked = self.matrix.keys() >= {"int8", "e4m3fn"}
+        return bool(asked and self.staircase and self.staircase.sizes and any(fits))
 
     def schedule(self, policy: str, target: str, shape: str = SQUARE) -> Schedule | None:
         return self.schedules.get(shape, {}).get(policy, {}).get(target)
@@ -471,6 +491,7 @@ def _entries(report: Fields, key: str) -> list[tuple[str, Fields]]:
 
 def _in_order(fields: Fields, known: Sequence[str]) -> list[tuple[str, Fields]]:
     """The entries under known names first, in their order; then the others, by name."""
+    _check_keys(fields)
     places = {name: at for at, name in enumerate(known)}
 
     def place(entry: tuple[str, Fields]) -> tuple[int, str]:
@@ -479,6 +500,12 @@ def _in_order(fields: Fields, known: Sequence[str]) -> list[tuple[str, Fields]]:
         return places.get(stem, len(places)), name
 
     return sorted(fields.entries(), key=place)
+
+
+def _check_keys(fields: Fields) -> None:
+    for name in fields.found:
+        if not _KEY.fullmatch(name):
+            fields.fault(name, f"{name!r:.60}", "a name of letters, digits and . _ + - alone")
 
 
 def _target(fields: Fields, slug: str) -> Target:
@@ -686,7 +713,7 @@ def _schedules(
     if "programs" in instructions.found:
         shapes = {"": instructions.within("programs")}
     else:
-        shapes = dict(instructions.within("shapes").entries())
+        shapes = dict(_in_order(instructions.within("shapes"), ()))
     return {
         shape: {
             policy: {
@@ -699,7 +726,8 @@ def _schedules(
 
 
 def _schedule(fields: Fields) -> Schedule:
-    written = fields.optional_within("counts")
+    if written := fields.optional_within("counts"):
+        _check_keys(written)
     counts = {name: written.count(name) for name in sorted(written.found)} if written else None
     rung = _rung(fields) if fields.has("level") else None
     total = fields.optional_count("matrix_instructions")
@@ -760,6 +788,7 @@ def _ledger_row(fields: Fields, operand: str) -> LedgerRow:
 
 
 def _by_target(fields: Fields) -> dict[str, int | None]:
+    _check_keys(fields)
     order = {name: at for at, name in enumerate((CPU, *GENERATIONS))}
     names = sorted(fields.found, key=lambda name: (order.get(name, len(order)), name))
     return {name: fields.optional_count(name) for name in names}

@@ -34,7 +34,7 @@ class ForeignCeilings(EvidenceMismatch):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """The best rate of one part of the probe."""
+    """The rates of one row of the probe; the best row of its kind makes a ceiling."""
 
     per_s: float
     """Amount over the fastest sample."""
@@ -141,13 +141,11 @@ def ceilings_of(run: SweepRun) -> Ceilings:
     last = max((cache.bytes for cache in run.caches), default=None)
     beyond = list(_beyond(run, last))
     inside = [stream for stream in run.streams if last is not None and stream.moved_bytes <= last]
-    memory, cached = (_fastest(streams, floor_s) for streams in (beyond, inside))
+    memory, cached = (_best(streams, floor_s) for streams in (beyond, inside))
     matrix = {}
     for policy in POLICIES:
         squares = [each for each in run.squares if each.policy == policy]
-        if best := _best(
-            [(each.operations, each.id, each.program.timing) for each in squares], floor_s
-        ):
+        if best := _best(squares, floor_s):
             matrix[policy] = best
     return Ceilings(
         machine=run.machine,
@@ -159,6 +157,15 @@ def ceilings_of(run: SweepRun) -> Ceilings:
         cached_reason="" if cached else _why_not_cached(run, last, inside),
         matrix=matrix,
     )
+
+
+def rates_of(row: Stream | Timed, floor_s: float) -> Ceiling | None:
+    """What one row of the probe reached; None where it may claim no rate."""
+    amount = row.moved_bytes if isinstance(row, Stream) else row.operations
+    timing = row.program.timing
+    if not claims_rate(timing, floor_s):
+        return None
+    return Ceiling(per_s=amount / timing.minimum, median_per_s=amount / timing.median, row=row.id)
 
 
 def place(ceilings: Ceilings, point: Point) -> Placed:
@@ -236,17 +243,9 @@ def _beyond(run: SweepRun, last: int | None) -> Iterator[Stream]:
     yield from (stream for stream in run.streams if stream.array_bytes >= smallest)
 
 
-def _fastest(streams: Sequence[Stream], floor_s: float) -> Ceiling | None:
-    return _best([(each.moved_bytes, each.id, each.program.timing) for each in streams], floor_s)
-
-
-def _best(rows: Sequence[tuple[int, str, Timing]], floor_s: float) -> Ceiling | None:
+def _best(rows: Sequence[Stream | Timed], floor_s: float) -> Ceiling | None:
     """The highest rate of the rows that claim one."""
-    found = [
-        Ceiling(per_s=amount / timing.minimum, median_per_s=amount / timing.median, row=row)
-        for amount, row, timing in rows
-        if claims_rate(timing, floor_s)
-    ]
+    found = [rates for row in rows if (rates := rates_of(row, floor_s))]
     return max(found, key=lambda each: each.per_s, default=None)
 
 

@@ -24,6 +24,7 @@ from report.numbers.timing import agree_on_programs
 from report.numbers.trace import read_trace
 from report.numbers.values import Values
 from report.numbers.worked_counting import work_out_counting
+from report.numbers.worked_elsewhere import work_out_elsewhere
 from report.numbers.worked_memory import (
     CacheStudy,
     MemoryStudy,
@@ -97,6 +98,7 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
     agree_on_programs(runs)
     work_out_runs(runs, note)
     work_out_least_times(runs, content.chips, note)
+    work_out_elsewhere(runs, note)
     for trace in traces.values():
         work_out_trace(trace, note)
     shown = featured(runs, PrecisionRun)

@@ -194,6 +194,17 @@ class SweepRun(MeasuredRun):
         rows = f"{batches[0]} to {batches[-1]}" if len(batches) > 1 else f"{batches[0]}"
         return f"{rows} rows × {request.features} × {request.outputs}"
 
+    @property
+    def last_cache(self) -> str:
+        """The pointer to the size of the largest cache, where any is known."""
+        index = max(range(len(self.caches)), key=lambda at: self.caches[at].bytes)
+        return f"{self.name}#/caches/{index}/bytes"
+
+    @property
+    def probe(self) -> tuple[Stream | Timed, ...]:
+        """Every row of the probe."""
+        return (*self.streams, *self.squares)
+
     def of(self, policy: Policy) -> tuple[Timed, ...]:
         """The points of one policy, by growing batch."""
         return tuple(point for point in self.points if point.policy == policy)

@@ -29,7 +29,16 @@ from report.numbers.run import (
     read_setting,
     source_of,
 )
-from report.numbers.steadiness import BLOCKS, Steadiness, Trend, blocks_of, together, trend_of
+from report.numbers.steadiness import (
+    BLOCKS,
+    Outliers,
+    Steadiness,
+    Trend,
+    blocks_of,
+    outliers_of,
+    together,
+    trend_of,
+)
 
 SCHEMA = "assay/timing/1"
 LAB = "timing_study"
@@ -76,6 +85,18 @@ class Series:
     """What one process measured of one compilation, in the order taken."""
 
     samples_ns: tuple[int, ...]
+
+    @property
+    def minimum_s(self) -> float:
+        return min(self.samples_ns) / 1e9
+
+    @property
+    def maximum_s(self) -> float:
+        return max(self.samples_ns) / 1e9
+
+    @property
+    def outliers(self) -> Outliers:
+        return outliers_of(self.samples_ns)
 
     @property
     def median_s(self) -> float:
@@ -187,6 +208,25 @@ class TimingRun(MeasuredRun):
         """The A/A band of one program."""
         return aa_band(self.timed(policy))
 
+    def reach(self, policy: Policy) -> float:
+        """How far its A/A band reaches beyond 1."""
+        return self.band(policy).high - 1
+
+    def flagged(self, policy: Policy) -> int:
+        """Its samples outside Tukey's fences, process by process."""
+        name = f"{policy}-first"
+        return sum(len(process.series[name].outliers.outside) for process in self.processes)
+
+    @property
+    def loosest(self) -> Policy:
+        """The program whose A/A band reaches furthest."""
+        return max(POLICIES, key=self.reach)
+
+    @property
+    def widest(self) -> Policy:
+        """The program whose processes differ the most."""
+        return max(POLICIES, key=lambda policy: self.interval_s(f"{policy}-first").spread)
+
     def resolution_s(self, policy: Policy) -> float:
         """The smallest difference in this program's time that can be claimed.
 
@@ -196,7 +236,7 @@ class TimingRun(MeasuredRun):
         middle, interval = self.median_s(f"{policy}-first"), self.interval_s(f"{policy}-first")
         return max(
             self.tick_s,
-            middle * (self.band(policy).high - 1),
+            middle * self.reach(policy),
             (interval.high - interval.low) / 2,
         )
 

@@ -42,6 +42,11 @@ class Traffic:
     def bytes_of(self, model: str) -> int | None:
         return {"minimum": self.minimum, "tiled": self.tiled, "compiler": self.compiler}[model]
 
+    def over_least(self, model: str) -> float | None:
+        """How many times the least traffic an account counts."""
+        count = self.bytes_of(model)
+        return None if count is None else count / self.minimum
+
 
 def traffic_of(timed: Timed, caches: Sequence[Cache], caches_reason: str) -> Traffic:
     """All three accounts of one timed product."""

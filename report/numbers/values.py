@@ -104,6 +104,16 @@ class Values(Mapping[str, Value]):
             hint=did_you_mean(pointer, (k for k in self._known if k.startswith(f"{document}#"))),
         )
 
+    def records_of(self, pointer: str) -> set[str]:
+        """The records that the value at `pointer` comes from, however it was worked out."""
+        records = {document.partition("/")[0] for document in self._documents}
+        found, left = set(), {pointer}
+        while left:
+            here = left.pop()
+            found.add(here)
+            left |= set(self._known[here].inputs if here in self._known else ()) - found
+        return {part for each in found for part in re.split("[#/]+", each)} & records
+
     def resolve_href(self, pointer: str) -> str:
         """The place on the site, relative to its root, where the value at `pointer` is shown."""
         self.lookup(pointer)
@@ -120,7 +130,7 @@ class Values(Mapping[str, Value]):
             if part == "trace":
                 return f"{self._profile_page.format(record)}#{_PARTS.get(keys[0], 'files')}"
             return f"records/{record}.html#{self._grammar(record).section(part, keys)}"
-        return f"workings.html#{anchor(pointer)}"
+        return worked_at(pointer)
 
     def hold(self, words: str, pointer: str) -> Rung:
         """The level on which `words` stand at `pointer`, or ContentFault when they do not."""
@@ -194,6 +204,11 @@ _PARTS = {
 def anchor(pointer: str) -> str:
     """A pointer as an element id: `study#/kv_cache/bf16/bytes` is `study-kv-cache-bf16-bytes`."""
     return re.sub(r"[^a-z0-9.]+", "-", pointer.lower()).strip("-")
+
+
+def worked_at(pointer: str) -> str:
+    """The place on the site that shows how a derived value was worked out."""
+    return f"workings.html#{anchor(pointer)}"
 
 
 def _step(here: object, key: str) -> tuple[object] | None:

@@ -18,6 +18,8 @@ _WORK: Mapping[str, Work] = {"FLOP/s": "FLOP", "OP/s": "OP"}
 class RooflineStudy:
     """Rooflines of every chip that documents both ceilings, and the lesson's products."""
 
+    model: str
+    """Which model gives the products their sizes."""
     chip: str
     """The chip that the lesson works with."""
     rooflines: Mapping[str, tuple[Roofline, ...]]
@@ -29,6 +31,11 @@ class RooflineStudy:
     @property
     def drawn(self) -> Roofline:
         return self.rooflines[self.chip][0]
+
+    @property
+    def readings(self) -> tuple[Roofline, ...]:
+        """Under each of up to two readings of the chip's bandwidth, the drawn one first."""
+        return self.rooflines[self.chip][:2]
 
 
 def rooflines_of(chip: Chip, operand: str) -> tuple[Roofline, ...]:
@@ -80,6 +87,7 @@ def work_out_roofline(
         for m in given.m
     )
     study = RooflineStudy(
+        model=model.id,
         chip=given.chip,
         rooflines=rooflines,
         products=products,
@@ -90,7 +98,7 @@ def work_out_roofline(
         },
     )
     for index, product in enumerate(products):
-        _product(study, model.id, index, product, note)
+        _product(study, index, product, note)
     for chip, readings in rooflines.items():
         _ridge(f"roofline/{chip}/ridge", readings[0], note)
     _ridge("roofline/ridge", study.drawn, note)
@@ -102,7 +110,7 @@ def work_out_roofline(
         *shape,
         unit="FLOP/B",
     )
-    for reading, suffix in zip(rooflines[given.chip][:2], ("", "_alternative"), strict=False):
+    for reading, suffix in zip(study.readings, ("", "_alternative"), strict=False):
         if suffix:
             _ridge(f"roofline/ridge{suffix}", reading, note)
         rows = rows_to_reach(reading.ridge, products[0])
@@ -136,15 +144,12 @@ def _ceiling(spec: Spec, quantity: Quantity, path: str) -> Ceiling:
     )
 
 
-def _product(
-    study: RooflineStudy, model: str, index: int, product: Product, note: Workings
-) -> None:
+def _product(study: RooflineStudy, index: int, product: Product, note: Workings) -> None:
     """Write down F, A_min, I and the bound of one product on the lesson's chip."""
     base = f"roofline/m{product.m}"
-    given = f"models#/{model}/roofline"
+    given = f"models#/{study.model}/roofline"
     shape = (f"{given}/m/{index}", f"{given}/k", f"{given}/n")
     widths = tuple(f"{given}/{side}_bytes" for side in "xwy")
-    bound = study.drawn.bound(product)
     flop = note.derive(f"{base}/flop", product.operations, "F = 2mkn", *shape, unit="FLOP")
     traffic = note.derive(
         f"{base}/bytes",
@@ -162,30 +167,27 @@ def _product(
         traffic,
         unit="FLOP/B",
     )
-    arithmetic_s = note.derive(
-        f"{base}/arithmetic_s",
-        bound.compute_s,
-        "F / C",
-        flop,
-        study.drawn.peak.pointer,
-        unit="s",
-    )
-    traffic_s = note.derive(
-        f"{base}/traffic_s",
-        bound.memory_s,
-        r"A_{\min} / B_w",
-        traffic,
-        study.drawn.bandwidth.pointer,
-        unit="s",
-    )
-    note.derive(
-        f"{base}/ideal_s",
-        bound.ideal_s,
-        r"t_{\mathrm{ideal}} = \max(F / C,\ A_{\min} / B_w)",
-        arithmetic_s,
-        traffic_s,
-        unit="s",
-    )
+    for reading, suffix in zip(study.readings, ("", "_alternative"), strict=False):
+        bound = reading.bound(product)
+        ends = [
+            note.derive(f"{base}/{name}{suffix}", seconds, formula, *inputs, unit="s")
+            for name, seconds, formula, inputs in (
+                ("arithmetic_s", bound.compute_s, "F / C", (flop, reading.peak.pointer)),
+                (
+                    "traffic_s",
+                    bound.memory_s,
+                    r"A_{\min} / B_w",
+                    (traffic, reading.bandwidth.pointer),
+                ),
+            )
+        ]
+        note.derive(
+            f"{base}/ideal_s{suffix}",
+            bound.ideal_s,
+            r"t_{\mathrm{ideal}} = \max(F / C,\ A_{\min} / B_w)",
+            *ends,
+            unit="s",
+        )
 
 
 def _ridge(path: str, reading: Roofline, note: Workings) -> None:

@@ -4,11 +4,13 @@ Everything is written down, also where nothing may be claimed: then the reason s
 """
 
 import math
+from collections.abc import Mapping
 from decimal import Decimal
 
 from report.notation import render
+from report.numbers.distinction import Distinction
 from report.numbers.precision import POLICIES, Policy
-from report.numbers.timing import CLOCK, EMPTY, FLOORS_ABOVE, TWINS, TimingRun
+from report.numbers.timing import CLOCK, EMPTY, FLOORS_ABOVE, SERIES, TWINS, Process, TimingRun
 from report.numbers.workings import Workings
 
 UNDER_FLOORS = f"under {FLOORS_ABOVE} times the dispatch floor a rate would be that of the call"
@@ -28,9 +30,14 @@ def work_out_timing(run: TimingRun, note: Workings) -> None:
     )
     floor = _median(run, EMPTY, f"{base}/floor", note)
     _median(run, CLOCK, f"{base}/clock", note)
+    for process in run.processes:
+        for name in SERIES:
+            _series(run, process, name, note)
     for policy in POLICIES:
         _program(run, policy, floor, tick, note)
-    for (later, earlier), found in run.pairs.items():
+    pairs = run.pairs
+    _pairs(run, pairs, note)
+    for (later, earlier), found in pairs.items():
         name = f"{later}-vs-{earlier}"
         times = [f"study#/{base}/programs/{policy}/median_s" for policy in (later, earlier)]
         note.derive(
@@ -63,6 +70,47 @@ def work_out_timing(run: TimingRun, note: Workings) -> None:
             *(f"study#/{base}/{part}/{name}" for part in ("ratio_low", "ratio_high", "aa_high")),
             kind="measured",
         )
+
+
+def _pairs(
+    run: TimingRun, pairs: Mapping[tuple[Policy, Policy], Distinction], note: Workings
+) -> None:
+    """How many pairs there are, and of how many it is told which takes less time."""
+    base = f"timing/{run.name}"
+    verdicts = [f"study#/{base}/verdict/{one}-vs-{two}" for one, two in pairs]
+    note.derive(f"{base}/pairs", len(pairs), r"\tbinom{3}{2}")
+    note.derive(
+        f"{base}/pairs_told",
+        sum(found.verdict.ranks for found in pairs.values()),
+        r"\text{pairs of which one takes less time}",
+        *verdicts,
+        kind="measured",
+    )
+
+
+def _series(run: TimingRun, process: Process, name: str, note: Workings) -> None:
+    """What one series of one process says of itself."""
+    series = process.series[name]
+    samples = f"{run.name}#/processes/{process.number}/samples_ns/{name}"
+    for part, found, formula, unit in (
+        ("minimum_s", series.minimum_s, r"\min t", "s"),
+        ("median_s", series.median_s, r"\mathrm{median}(t)", "s"),
+        ("maximum_s", series.maximum_s, r"\max t", "s"),
+        ("flagged", len(series.outliers.outside), r"\text{outside Tukey's fences}", ""),
+    ):
+        note.derive(
+            f"{series_path(run, process, name)}/{part}",
+            found,
+            formula,
+            samples,
+            unit=unit,
+            kind="measured",
+        )
+
+
+def series_path(run: TimingRun, process: Process, name: str) -> str:
+    """Where the values of one series of one process stand in the study."""
+    return f"timing/{run.name}/series/{process.number}/{name}"
 
 
 def claim(seconds: float, resolution_s: float) -> str:
@@ -136,6 +184,23 @@ def _program(run: TimingRun, policy: Policy, floor: str, tick: str, note: Workin
             kind="measured",
         )
     note.derive(
+        f"{path}/aa_reach",
+        run.reach(policy),
+        r"\mathrm{AA}_{\mathrm{high}} - 1",
+        f"study#/{path}/aa_high",
+        kind="measured",
+    )
+    note.derive(
+        f"{path}/flagged",
+        run.flagged(policy),
+        r"\textstyle\sum_p \text{flagged}",
+        *(
+            f"study#/{series_path(run, process, f'{policy}-first')}/flagged"
+            for process in run.processes
+        ),
+        kind="measured",
+    )
+    note.derive(
         f"{path}/steadiness",
         run.steadiness(policy).value,
         r"\text{Kendall's } S \text{ of ten blocks, 5 \%}",
@@ -153,6 +218,13 @@ def _program(run: TimingRun, policy: Policy, floor: str, tick: str, note: Workin
         f"study#/{path}/low_s",
         f"study#/{path}/high_s",
         unit="s",
+        kind="measured",
+    )
+    note.derive(
+        f"{path}/claimed_to",
+        claim(run.resolution_s(policy), run.resolution_s(policy)),
+        r"\text{its first digit}",
+        resolution,
         kind="measured",
     )
     note.derive(

@@ -13,6 +13,7 @@ from report.notation import render
 from report.numbers.comparing import FACTORS, compare
 from report.numbers.lowering import Preflight
 from report.numbers.meters import Reading
+from report.numbers.values import Values
 from report.pages.anchors import NOUNS, Anchor, Anchors, relative
 from report.pages.desk import Heading
 from report.pages.exhibits import Context
@@ -162,6 +163,24 @@ def _reading(press: Press, read: Reading) -> Cell:
     return Cell(text=read.text, kind=kind, pointer=read.pointer, format=read.format)
 
 
+def foreign(values: Values, report: DecisionReport, pointer: str, key: str) -> list[Fault]:
+    """A fault when the value that `key` cites does not come from the report's own record.
+
+    So it must be for the target and for the machine; evidence may cite any record.
+    """
+    records = values.records_of(pointer)
+    if report.record in records:
+        return []
+    return [
+        Fault(
+            where=f"{report.path} {key}",
+            found=f"{pointer}, of {' and '.join(sorted(records)) or 'no record'}",
+            expected=f"a value of {report.record}, the record that the report rests on",
+            remedy="Point into that record, or name under record the one that is meant.",
+        )
+    ]
+
+
 def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) -> None:
     """Set `reports/<slug>.html`, or add a fault when the report contradicts its evidence."""
     evidence = press.evidence.get(report.record)
@@ -202,9 +221,11 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
     )
     galley = press.galley(page.path)
     measured: float | None = None
+    values = press.study.values
     try:
-        value = press.study.values.lookup(report.target.metric)
-        measured = float(value.number) if isinstance(value.number, (int, float)) else None
+        value = values.lookup(report.target.metric)
+        press.faults += foreign(values, report, report.target.metric, "target.metric")
+        measured = value.number if isinstance(value.number, int | float) else None
         if value.kind == "estimated":
             press.faults.append(
                 Fault(
@@ -220,7 +241,13 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
     press.faults += report.contradictions(measured=measured, platform=run.scope.platform)
 
     def text(markdown: str, key: str) -> Markup:
-        return Markup(galley.text(markdown.strip(), f"{report.path} {key}"))
+        first = len(galley.claims)
+        html = galley.text(markdown.strip(), f"{report.path} {key}")
+        if key.startswith("hardware."):
+            for claim in galley.claims[first:]:
+                if values.records_of(claim.pointer):
+                    press.faults += foreign(values, report, claim.pointer, key)
+        return Markup(html)
 
     galley.headings.append(Heading(level=2, id="decision", text="Decision"))
     metric = galley.inline(

@@ -135,33 +135,30 @@ def in_words(study: SweepStudy) -> Iterator[str]:
 
 
 def _floor(study: SweepStudy) -> str:
-    claim = f"study#/sweep/{study.run.name}/claim_s"
-    unclaimed = sum(row.placed.per_s is None for row in study.rows)
     rest = (
-        f"{unclaimed} of {len(study.rows)} points are shorter and claim none."
-        if unclaimed
+        f"{{value}}`{study.base}/unclaimed; integer` of {{value}}`{study.base}/points; integer` "
+        "points are shorter and claim none."
+        if study.unclaimed
         else "Every point of this sweep lasts that long."
     )
     return (
         f"**The floor.** A rate is claimed only from a call of at least {FLOOR_TIMES} empty calls, "
-        f"{{value}}`{claim}; seconds(1)` here. {rest}"
+        f"{{value}}`{study.base}/claim_s; seconds(1)` here. {rest}"
     )
 
 
 def _spread(study: SweepStudy) -> str:
     """How far medians lie above what the same call took at its fastest."""
-    spread = f"study#/sweep/{study.run.name}/spread"
     return (
         "**Medians.** Rates and bends are read from medians. The median of "
-        f"{code(study.unsteadiest.timed.id)} is {{value}}`{spread}; ratio(2)` times its fastest "
-        "call, and no point’s lies farther above. Ceilings are fastest calls, so a machine with "
-        "other work to do shows lower shares."
+        f"{code(study.unsteadiest.timed.id)} is {{value}}`{study.base}/spread; ratio(2)` times "
+        "its fastest call, and no point’s lies farther above. Ceilings are fastest calls, so a "
+        "machine with other work to do shows lower shares."
     )
 
 
 def _curve(study: SweepStudy, curve: Curve) -> Iterator[str]:
-    claimed = [row for row in curve.rows if row.placed.per_s]
-    if claimed:
+    if claimed := curve.claimed:
         first, last = claimed[0], claimed[-1]
         if first is last:
             yield f"One batch claims a rate, {_m(first)}: {_rate(study, first)}."
@@ -176,7 +173,7 @@ def _curve(study: SweepStudy, curve: Curve) -> Iterator[str]:
 
 
 def _rate(study: SweepStudy, row: Row) -> str:
-    pointer = f"study#/sweep/{study.run.name}/{row.timed.id}/per_s"
+    pointer = f"{study.base}/{row.timed.id}/per_s"
     return f"{{value}}`{pointer}; {prefixed(row.placed.per_s or 0.0, f'{row.timed.work}/s')}`"
 
 
@@ -230,7 +227,7 @@ def _above(study: SweepStudy, curve: Curve) -> Iterator[str]:
     if cached and study.ceilings.cache_bytes:
         yield (
             f"Above the memory slope: {_batches(cached)}. All that they touch fits in the "
-            f"last-level cache, {{value}}`{_last_cache(study.run)}; bytes`, so it need not come "
+            f"last-level cache, {{value}}`{study.run.last_cache}; bytes`, so it need not come "
             "from memory."
         )
     over = [row for row in curve.rows if row.placed.verdict == "over"]
@@ -239,12 +236,6 @@ def _above(study: SweepStudy, curve: Curve) -> Iterator[str]:
             f"Above every ceiling of the probe: {_batches(over)}. The probe did not reach there "
             "what this device can do, or a time is wrong."
         )
-
-
-def _last_cache(run: SweepRun) -> str:
-    """The pointer to the size of the largest cache."""
-    index = max(range(len(run.caches)), key=lambda at: run.caches[at].bytes)
-    return f"{run.name}#/caches/{index}/bytes"
 
 
 def _batches(rows: Sequence[Row]) -> str:

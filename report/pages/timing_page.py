@@ -7,8 +7,6 @@ from markupsafe import Markup
 
 from report.evidence import Evidence
 from report.exhibit import Figure, code, literal
-from report.notation import render
-from report.numbers.precision import POLICIES
 from report.numbers.study import Study
 from report.numbers.timing import FLOORS_ABOVE, TimingRun
 from report.pages.anchors import NOUNS, Anchor, Anchors
@@ -94,12 +92,16 @@ def set_timing(press: Press, evidence: Evidence, run: TimingRun, steps: Steps) -
         floors=FLOORS_ABOVE,
         accuracy=run.accuracy,
         accuracy_page=f"{run.accuracy}.html" if run.accuracy in press.evidence else None,
-        spread=render(
-            max(run.interval_s(f"{policy}-first").spread for policy in POLICIES), "percent(1)"
-        ),
+        spread=_spread(run, galley),
         texts=list(_texts(run, evidence, page.path)),
         **common(evidence, galley),
     )
+
+
+def _spread(run: TimingRun, galley: Galley) -> Markup:
+    """By how much the medians of processes differ, in the program where that is most."""
+    pointer = f"study#/timing/{run.name}/programs/{run.widest}/spread"
+    return Markup(galley.inline(f"{{value}}`{pointer}; percent(1)`", f"page {galley.page}"))
 
 
 def _figure(press: Press, name: str, galley: Galley) -> Markup:

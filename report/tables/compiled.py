@@ -4,27 +4,31 @@ Every number is a compiler's word or follows from a shape. No cell holds a measu
 bytes that were counted differently never stand in one column.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from report.content import Content
-from report.exhibit import Cell, Column, Table, literal
+from report.exhibit import Cell, Column, Kind, Table, literal, number, table_of, valued
 from report.ladder import Rung
-from report.notation import NBSP, render
-from report.numbers.ceilings import FORMATS, Verdict, shown
+from report.numbers.ceilings import FORMATS, Verdict, counted, instructions_at
 from report.numbers.lowering import (
     BATCH_ONE,
+    CPU,
     GENERATIONS,
     LESSON,
     POLICIES,
     SMALL_BATCH,
     SQUARE,
+    Fit,
     Ledger,
     LedgerRow,
     Preflight,
     Schedule,
+    Target,
 )
+from report.numbers.stated import stated
 from report.numbers.study import Study
-from report.specs import Chip, Spec
+from report.numbers.worked_lowering import elements_at
+from report.specs import Chip
 from report.tables.reference import printed, short_name
 
 STATIC = "A static count of one compiler’s output for one shape: not a time, not a measurement."
@@ -77,16 +81,10 @@ def schedule_cell(run: Preflight, shape: str, policy: str, target: str) -> Cell:
     if schedule is None:
         return Cell(text="not asked")
     return Cell(
-        text=counts_text(schedule),
+        text=counted(schedule, instructions_at(run, shape, policy, target)),
         kind="estimated" if schedule.counts is not None else None,
         note=level_note(schedule),
     )
-
-
-def counts_text(schedule: Schedule) -> str:
-    if schedule.counts == {}:
-        return "none"
-    return literal(shown(schedule))
 
 
 def level_note(schedule: Schedule) -> str:
@@ -105,24 +103,18 @@ def ceilings_table(
 ) -> Table:
     """Format by generation: what is documented, what the matrix unit is given, what is drawn."""
     cited = [spec.source for verdict in verdicts for spec in verdict.documented.readings]
-    return Table(
-        name="ceilings",
-        title="Documented rates, and whether a matrix instruction bears them out",
+    return table_of(
+        "ceilings",
+        "Documented rates, and whether a matrix instruction bears them out",
+        "Format and generation|Documented rate of a chip|Matrix instructions|Ceiling",
+        (_ceiling_row(verdict, chips, run) for verdict in verdicts),
+        [f"ceiling-{verdict.format}-{verdict.chip}" for verdict in verdicts],
         caption=(
             "A roofline’s flat ceiling is drawn solid only where the rate of the official page and "
             "the compiler’s matrix instruction are of the same format. Otherwise it is greyed, "
             "with the reason. Documents that say FP8 name no variant."
         ),
-        columns=(
-            Column(head="Format and generation"),
-            Column(head="Documented rate of a chip"),
-            Column(head="Matrix instructions"),
-            Column(head="Ceiling"),
-        ),
-        rows=tuple(_ceiling_row(verdict, chips, run) for verdict in verdicts),
-        row_ids=tuple(f"ceiling-{verdict.format}-{verdict.chip}" for verdict in verdicts),
         sources=tuple(dict.fromkeys([*([run.source] if run else []), *cited])),
-        stack=True,
     )
 
 
@@ -130,23 +122,28 @@ def _ceiling_row(
     verdict: Verdict, chips: Mapping[str, Chip], run: Preflight | None
 ) -> tuple[Cell, ...]:
     name = FORMATS[verdict.format][0]
-    level = Rung.MATRIX_INSTRUCTION.words
     return (
         Cell(text=f"{name}, {chips[verdict.chip].name.removeprefix('TPU ')}"),
-        _documented_cell(verdict.documented),
-        Cell(
-            text=literal(verdict.instructions),
-            kind="estimated",
-            href=f"records/{run.name}.html#instructions-{SQUARE}-{verdict.format}",
-            note=level,
-        )
-        if run and verdict.instructions
-        else Cell(text="not read"),
+        _documented_cell(verdict),
+        _instructions_cell(verdict, run),
         Cell(text="solid" if verdict.solid else "grey", note=literal(verdict.reason)),
     )
 
 
-def _documented_cell(spec: Spec) -> Cell:
+def _instructions_cell(verdict: Verdict, run: Preflight | None) -> Cell:
+    schedule = run.schedule(verdict.format, verdict.chip) if run else None
+    if run is None or schedule is None or not verdict.pointer:
+        return Cell(text="not read")
+    return Cell(
+        text=counted(schedule, verdict.pointer),
+        kind="estimated",
+        href=f"records/{run.name}.html#instructions-{SQUARE}-{verdict.format}",
+        note=Rung.MATRIX_INSTRUCTION.words,
+    )
+
+
+def _documented_cell(verdict: Verdict) -> Cell:
+    spec, field = verdict.documented, FORMATS[verdict.format][1]
     others = [
         f"{printed(other.value)} in [{short_name(other.reference.id)}]({other.source.href})"
         for other in spec.alternatives
@@ -155,9 +152,11 @@ def _documented_cell(spec: Spec) -> Cell:
     also = f"also {', '.join(others)}" if others else ""
     if spec.value is None:
         return Cell(text="not listed", note=also or literal(spec.reason))
-    return Cell(
-        text=printed(spec.value),
-        kind="documented",
+    return valued(
+        f"chips#/{verdict.chip}/{field}",
+        stated(spec.value),
+        "documented",
+        "documented",
         href=spec.source.href,
         note=also or literal(spec.note),
     )
@@ -206,10 +205,10 @@ def ledger_table(run: Preflight) -> Table:
             continue
         href = f"records/{run.name}.html#ledger-{id_}"
         if operand is None:
-            rows.append(ledger_total(ledger, href))
+            rows.append(ledger_total(run, ledger, href))
         else:
             chosen = (row for row in ledger.operands if row.operand == operand)
-            rows += [ledger_row(row, href) for row in chosen]
+            rows += [ledger_row(run, ledger, row, href) for row in chosen]
     return Table(
         name="byte-ledger",
         title="One operand, many byte counts",
@@ -225,23 +224,28 @@ def ledger_table(run: Preflight) -> Table:
     )
 
 
-def ledger_total(ledger: Ledger, href: str = "") -> tuple[Cell, ...]:
+def ledger_total(run: Preflight, ledger: Ledger, href: str = "") -> tuple[Cell, ...]:
     """All operands of one product."""
     policy, _, shape = ledger.id.rpartition("-")
-    scales = f", of which {ledger.scale_bytes:,} are scales" if ledger.scale_bytes else ""
-    cpu = ledger.argument.get("cpu")
-    tiled = {name: size for name, size in ledger.argument.items() if name != "cpu"}
+    here = f"{run.name}#/ledger/{ledger.id}/totals"
+    scales = number(f"{here}/scale_bytes", "integer")
+    tiled = {name: size for name, size in ledger.argument.items() if name != CPU}
     return (
         Cell(
             text=f"{policy_name(policy)}, all operands",
-            note=f"{by(shape)}{scales}",
+            note=by(shape) + (f", of which {scales} are scales" if ledger.scale_bytes else ""),
             href=href or None,
         ),
-        _bytes(sum(row.elements for row in ledger.operands), "computed"),
-        _bytes(ledger.ideal_bytes, "computed"),
-        _bytes(ledger.nbytes, "computed"),
-        _bytes(cpu, "estimated", "not compiled for the CPU"),
-        tiled_cell(tiled),
+        count(elements_at(run, ledger), ledger.elements, "computed"),
+        count(f"{here}/ideal_bytes", ledger.ideal_bytes, "computed"),
+        count(f"{here}/nbytes", ledger.nbytes, "computed"),
+        count(
+            f"{here}/argument/{CPU}",
+            ledger.argument.get(CPU),
+            "estimated",
+            "not compiled for the CPU",
+        ),
+        tiled_cell(tiled, lambda target: f"{here}/argument/{target}"),
     )
 
 
@@ -254,40 +258,42 @@ OPERANDS = {
 }
 
 
-def ledger_row(row: LedgerRow, href: str = "") -> tuple[Cell, ...]:
+def ledger_row(run: Preflight, ledger: Ledger, row: LedgerRow, href: str = "") -> tuple[Cell, ...]:
     """One operand, or the output, of one product."""
     shape = " × ".join(map(str, row.shape))
+    place = row.operand if row is ledger.output else f"operands/{row.operand}"
+    here = f"{run.name}#/ledger/{ledger.id}/{place}"
     return (
         Cell(text=f"{OPERANDS[row.operand]}, {literal(row.dtype)}", note=shape, href=href or None),
-        _bytes(row.elements, "computed"),
-        _bytes(row.ideal_bytes, "computed"),
-        _bytes(row.nbytes, "computed"),
-        _bytes(row.argument, "estimated", row.argument_reason),
-        tiled_cell(row.tiled),
+        count(f"{here}/elements", row.elements, "computed"),
+        count(f"{here}/ideal_bytes", row.ideal_bytes, "computed"),
+        count(f"{here}/nbytes", row.nbytes, "computed"),
+        count(f"{here}/argument", row.argument, "estimated", row.argument_reason),
+        tiled_cell(row.tiled, lambda target: f"{here}/tiled/{target}"),
     )
 
 
-def _bytes(count: int | None, kind: str, reason: str = "") -> Cell:
-    if count is None:
+def count(pointer: str, found: int | None, kind: Kind, reason: str = "") -> Cell:
+    """A whole number, or that it was not recorded and why."""
+    if found is None:
         return Cell(text="not recorded", note=literal(reason))
-    return Cell(text=f"{count:,}", kind="computed" if kind == "computed" else "estimated")
+    return valued(pointer, found, "integer", kind)
 
 
-def tiled_cell(by_target: Mapping[str, int | None]) -> Cell:
-    """Targets with the same bytes together: `10,752 on v4 to TPU7x, 12,288 on v2, v3`."""
-    return Cell(text=grouped(by_target), kind="estimated")
+def tiled_cell(by_target: Mapping[str, int | None], at: Callable[[str], str]) -> Cell:
+    """Targets with the same bytes together: `10,752 on v4 to TPU7x; 12,288 on v2, v3`.
 
-
-def grouped(by_target: Mapping[str, int | None]) -> str:
+    `at` tells where those of a target stand.
+    """
     groups: dict[int | None, list[str]] = {}
     for target, size in by_target.items():
         groups.setdefault(size, []).append(target)
-    if len(groups) == 1 and (size := next(iter(groups))) is not None:
-        return f"{size:,} on all"
-    return "; ".join(
-        f"{'not compiled' if size is None else f'{size:,}'} on {names(targets)}"
-        for size, targets in groups.items()
-    )
+    said = []
+    for size, targets in groups.items():
+        found = "not compiled" if size is None else number(at(targets[0]), "integer")
+        everywhere = len(groups) == 1 and size is not None
+        said.append(f"{found} on {'all' if everywhere else literal(names(targets))}")
+    return Cell(text="; ".join(said), kind="estimated")
 
 
 def names(targets: Sequence[str]) -> str:
@@ -314,72 +320,75 @@ def _runs(targets: Sequence[str]) -> Iterator[list[str]]:
 
 def fits_table(run: Preflight, program: str) -> Table:
     """Formula, compiler and runtime in three columns that are never merged."""
-    study = run.fits[program]
-    per = study.formula_bytes_per_batch
-    rows = []
-    for target, fit in study.targets.items():
-        described = run.targets.get(target)
-        memory = described.usable_memory if described else None
-        least = fit.refusal.needed if fit.refusal else None
-        rows.append(
-            (
-                Cell(text=generation_name(target)),
-                Cell(
-                    text=memory.as_printed if memory else "not recorded",
-                    kind="estimated" if memory else None,
-                    note="" if memory or not described else described.usable_memory_reason,
-                ),
-                Cell(
-                    text=f"{fit.largest:,}" if fit.largest is not None else "not found",
-                    kind="estimated" if fit.largest is not None else None,
-                    note=literal(fit.reason)
-                    or ("the search ended here" if fit.limited_by_search else ""),
-                ),
-                _size_cell(
-                    fit.largest * per if per and fit.largest is not None else None, "computed"
-                ),
-                _size_cell(fit.memory.peak if fit.memory else None, "estimated"),
-                Cell(text="not recorded", note="nothing was run"),
-                Cell(
-                    text=f"needs {least.as_printed}" if least else "none",
-                    kind="estimated" if least else None,
-                    note=f"one more in the batch, of {fit.refusal.available.as_printed}"
-                    if fit.refusal and fit.refusal.available and not fit.reason
-                    else "",
-                ),
-            )
-        )
-    return Table(
-        name=f"{run.name}-fits-{program}",
-        title=f"The largest batch of {program} that compiles, for one JAX device",
+    return table_of(
+        f"{run.name}-fits-{program}",
+        f"The largest batch of {program} that compiles, for one JAX device",
+        "Generation|>Usable, as the compiler prints it|>Largest batch|>Formula: cache"
+        "|>Compiler: peak|>Runtime: peak|>The next batch",
+        (_fits_row(run, program, target) for target in run.fits[program].targets),
         caption=(
             "Formula, compiler and runtime are three accounts of memory and stay three columns. "
             "The formula counts the cache alone; the compiler’s peak counts everything the program "
             "holds at once; a runtime peak needs a device."
         ),
-        columns=(
-            Column(head="Generation"),
-            Column(head="Usable, as the compiler prints it", numeric=True),
-            Column(head="Largest batch", numeric=True),
-            Column(head="Formula: cache", numeric=True),
-            Column(head="Compiler: peak", numeric=True),
-            Column(head="Runtime: peak", numeric=True),
-            Column(head="The next batch", numeric=True),
-        ),
-        rows=tuple(rows),
         sources=(run.source,),
-        stack=True,
     )
 
 
-def _size_cell(count: int | None, kind: str) -> Cell:
-    if count is None:
-        return Cell(text="not recorded")
+def _fits_row(run: Preflight, program: str, target: str) -> tuple[Cell, ...]:
+    study = run.fits[program]
+    fit, described = study.targets[target], run.targets.get(target)
+    here = f"{run.name}#/fits/{program}/targets/{target}"
+    worked = f"study#/lowering/{run.name}/fits/{program}/{target}"
+    return (
+        Cell(text=generation_name(target)),
+        usable_cell(run, described) if described else Cell(text="not recorded"),
+        valued(
+            f"{here}/largest",
+            fit.largest,
+            "integer",
+            "estimated",
+            note=literal(fit.reason) or ("the search ended here" if fit.limited_by_search else ""),
+        )
+        if fit.largest is not None
+        else Cell(text="not found", note=literal(fit.reason)),
+        _size_cell(f"{worked}/formula", study.formula_bytes(target), "computed"),
+        _size_cell(f"{here}/memory_bytes/peak", fit.memory.peak if fit.memory else None),
+        Cell(text="not recorded", note="nothing was run"),
+        _next_cell(fit, f"{here}/refusal/sizes"),
+    )
+
+
+def _next_cell(fit: Fit, here: str) -> Cell:
+    """What one more in the batch needs, and of how much."""
+    if not fit.refusal or not fit.refusal.needed:
+        return Cell(text="none")
+    of = number(f"{here}/available/as_printed", "text")
     return Cell(
-        text=render(count, "bytes(GiB, 2)"),
-        kind="computed" if kind == "computed" else "estimated",
-        note=f"{count:,}{NBSP}B",
+        text=f"needs {number(f'{here}/needed/as_printed', 'text')}",
+        kind="estimated",
+        note="" if fit.reason else f"one more in the batch, of {of}",
     )
+
+
+def usable_cell(run: Preflight, target: Target, note: str = "") -> Cell:
+    """The memory of one JAX device, as the compiler prints it."""
+    if target.usable_memory is None:
+        return Cell(text="not recorded", note=literal(target.usable_memory_reason))
+    return valued(
+        f"{run.name}#/targets/{target.slug}/usable_memory/as_printed",
+        target.usable_memory.as_printed,
+        "text",
+        "estimated",
+        note=note,
+    )
+
+
+def _size_cell(pointer: str, found: int | None, kind: Kind = "estimated") -> Cell:
+    """Bytes in GiB, with the exact number below."""
+    if found is None:
+        return Cell(text="not recorded")
+    return valued(pointer, found, "bytes(GiB, 2)", kind, note=number(pointer, "bytes"))
 
 
 def policy_name(policy: str) -> str:

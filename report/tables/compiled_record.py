@@ -1,9 +1,8 @@
 """All tables of one preflight record's page: what was asked, and everything that came back."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
-from report.exhibit import Cell, Kind, Table, code, literal, shown, table_of
+from report.exhibit import Cell, Table, code, literal, shown, table_of
 from report.notation import render
 from report.numbers.lowering import (
     BATCH_ONE,
@@ -16,6 +15,7 @@ from report.numbers.lowering import (
     Program,
 )
 from report.numbers.run import Artifact
+from report.numbers.worked_lowering import packed_at
 from report.tables import compiled as short
 
 IN_PARTS = (LESSON, BATCH_ONE)
@@ -61,13 +61,7 @@ def targets(run: Preflight) -> Table:
             shown(target.device_kind),
             shown(f"{target.chips}"),
             shown(f"{target.devices}"),
-            Cell(
-                text=literal(target.usable_memory.as_printed),
-                kind="estimated",
-                note=literal(target.refusal),
-            )
-            if target.usable_memory
-            else shown(target.usable_memory_reason or "not recorded"),
+            short.usable_cell(run, target, literal(target.refusal)),
         )
         for target in run.targets.values()
     ]
@@ -114,21 +108,21 @@ def lowered(run: Preflight) -> Iterator[Table]:
         rows: list[tuple[Cell, ...]] = []
         ids: list[str] = []
         for kind, program in members:
-            made = list(got_rows(program))
+            made = list(got_rows(program, f"{run.name}#/{kind}/{program.id}/targets"))
             rows += made
             ids += [f"{kind}-{program.id}", *("" for _ in made[1:])][: len(made)]
         title = f"Products of {short.by(shape)}" if shape else "Programs by reference"
         yield table_of(f"{run.name}-got-{shape or 'programs'}", title, columns, rows, ids)
 
 
-def got_rows(program: Program) -> Iterator[tuple[Cell, ...]]:
-    """One row for targets whose texts say the same."""
+def got_rows(program: Program, here: str) -> Iterator[tuple[Cell, ...]]:
+    """One row for targets, at `here`, whose texts say the same."""
     asked = program.requested
     requested = "; ".join(dict.fromkeys(map(_types, asked.dots))) if asked else ""
-    groups: dict[tuple[str, ...], list[str]] = {}
+    groups: dict[tuple[int | None, tuple[str, ...]], list[str]] = {}
     for target, compiled in program.targets.items():
-        groups.setdefault(got_words(compiled), []).append(target)
-    for (multiplied, result, inserted, temporary, level), on in groups.items():
+        groups.setdefault((compiled.temporary, got_words(compiled)), []).append(target)
+    for (temporary, (multiplied, result, inserted, level)), on in groups.items():
         yield (
             Cell(text=code(program.policy or program.id)),
             shown(requested or "not read"),
@@ -136,26 +130,27 @@ def got_rows(program: Program) -> Iterator[tuple[Cell, ...]]:
             shown(multiplied),
             shown(result),
             shown(inserted),
-            Cell(text=temporary, kind="estimated" if temporary[:1].isdigit() else None),
+            shown("none recorded")
+            if temporary is None
+            else short.count(f"{here}/{on[0]}/memory_bytes/temporary", temporary, "estimated"),
             shown(level),
         )
 
 
-def got_words(compiled: Compiled) -> tuple[str, str, str, str, str]:
-    """Multiplied types, results, insertions, temporaries and level, in words."""
-    temporary = f"{compiled.temporary:,}" if compiled.temporary is not None else "none recorded"
+def got_words(compiled: Compiled) -> tuple[str, str, str, str]:
+    """Multiplied types, results, insertions and level, in words."""
     level = compiled.rung.words
     if compiled.status != "compiled":
-        return compiled.status, "–", "–", temporary, level
+        return compiled.status, "–", "–", level
     if compiled.got is None:
-        return f"text not read: {compiled.got_reason}", "–", "–", temporary, level
+        return f"text not read: {compiled.got_reason}", "–", "–", level
     dots = compiled.got.dots
     types = "; ".join(dict.fromkeys(" × ".join(dot.operands) for dot in dots))
     results = "; ".join(dict.fromkeys(_sum(dot) for dot in dots))
     inserted = ", ".join(each.words for each in compiled.inserted) or "none"
     if compiled.got.opaque:
         inserted += f"; custom calls: {', '.join(compiled.got.opaque)}"
-    return types or compiled.got.finding, results or "–", inserted, temporary, level
+    return types or compiled.got.finding, results or "–", inserted, level
 
 
 def _sum(dot: Dot) -> str:
@@ -181,7 +176,8 @@ def ledgers(run: Preflight) -> Iterator[Table]:
         ids: list[str] = []
         for ledger in groups[shape]:
             parts = (*ledger.operands, ledger.output) if shape in IN_PARTS else ()
-            rows += [short.ledger_total(ledger), *map(short.ledger_row, parts)]
+            rows.append(short.ledger_total(run, ledger))
+            rows += [short.ledger_row(run, ledger, part) for part in parts]
             ids += [f"ledger-{ledger.id}", *("" for _ in parts)]
         yield Table(
             name=f"{run.name}-ledger-{shape}",
@@ -196,73 +192,78 @@ def ledgers(run: Preflight) -> Iterator[Table]:
 
 def memory(run: Preflight) -> Iterator[Table]:
     """Bytes of programs by reference: in all, target by target, and operand by operand."""
-    programs = (*run.programs.values(), *run.steps.values())
-    for program in (each for each in programs if not each.shape):
-        rows = [
-            (
+    for group, programs in (("programs", run.programs), ("steps", run.steps)):
+        for program in (each for each in programs.values() if not each.shape):
+            name, title = f"{run.name}-memory-{program.id}", literal(program.id)
+            here = f"{run.name}#/{group}/{program.id}/targets"
+            if rows := list(memory_rows(program, here, run, group)):
+                yield table_of(
+                    name,
+                    f"Bytes of {title} on one device, by each compiler’s account",
+                    "Target|>Arguments, packed|>Arguments, as compiled|>Output|>Temporary|>Peak",
+                    rows,
+                )
+            if operands := list(operand_rows(program, here)):
+                yield table_of(
+                    f"{name}-operands",
+                    f"Operands and results of {title} on one device, packed and tiled",
+                    "Operand|>How many|>Elements|>Ideal, packed|Tiled",
+                    operands,
+                )
+
+
+def memory_rows(
+    program: Program, here: str, run: Preflight, group: str
+) -> Iterator[tuple[Cell, ...]]:
+    """One row for each target that it was compiled for."""
+    for target, compiled in program.targets.items():
+        if memory := compiled.memory:
+            packed, told = compiled.packed_bytes, f"{here}/{target}/memory_bytes"
+            yield (
                 shown(short.generation_name(target)),
-                _ideal_bytes(compiled.arguments),
-                *(
-                    _count(size, "estimated")
-                    for size in (
-                        compiled.memory.argument,
-                        compiled.memory.output,
-                        compiled.memory.temporary,
-                        compiled.memory.peak,
-                    )
-                ),
-            )
-            for target, compiled in program.targets.items()
-            if compiled.memory
-        ]
-        if rows:
-            yield table_of(
-                f"{run.name}-memory-{program.id}",
-                f"Bytes of {literal(program.id)} on one device, by each compiler’s account",
-                "Target|>Arguments, packed|>Arguments, as compiled|>Output|>Temporary|>Peak",
-                rows,
-            )
-        if operands := list(operand_rows(program)):
-            yield table_of(
-                f"{run.name}-memory-{program.id}-operands",
-                f"Operands and results of {literal(program.id)} on one device, packed and tiled",
-                "Operand|>How many|>Elements|>Ideal, packed|Tiled",
-                operands,
+                shown("not read")
+                if packed is None
+                else short.count(packed_at(run, group, program, target), packed, "computed"),
+                short.count(f"{told}/argument", memory.argument, "estimated"),
+                short.count(f"{told}/output", memory.output, "estimated"),
+                short.count(f"{told}/temporary", memory.temporary, "estimated"),
+                short.count(f"{told}/peak", memory.peak, "estimated"),
             )
 
 
-def _ideal_bytes(arguments: Sequence[Operand]) -> Cell:
-    sizes = [size for each in arguments if (size := each.ideal_bytes) is not None]
-    whole = bool(arguments) and len(sizes) == len(arguments)
-    return _count(sum(sizes), "computed") if whole else shown("not read")
-
-
-def operand_rows(program: Program) -> Iterator[tuple[Cell, ...]]:
-    """One row for arrays that every compiler lays out alike."""
+def operand_rows(program: Program, here: str) -> Iterator[tuple[Cell, ...]]:
+    """One row for arrays that every compiler lays out alike; `here` stand the targets."""
     for role in ("arguments", "results"):
         found: dict[int, dict[str, Operand]] = {}
         for target, compiled in program.targets.items():
             for place, each in enumerate(getattr(compiled, role)):
                 found.setdefault(place, {})[target] = each
-        alike = Counter(tuple(by_target.items()) for by_target in found.values())
-        for by_target, count in alike.items():
-            first = by_target[0][1]
-            yield (
-                Cell(text=code(first.shape), note="" if role == "arguments" else "result"),
-                shown(f"{count:,}"),
-                _count(first.elements, "computed"),
-                _count(first.ideal_bytes, "computed"),
-                _tiled(by_target),
-            )
+        alike: dict[tuple[tuple[str, Operand], ...], list[int]] = {}
+        for place, by_target in found.items():
+            alike.setdefault(tuple(by_target.items()), []).append(place)
+        for operands, places in alike.items():
+            yield operand_row(dict(operands), len(places), role, here, places[0])
 
 
-def _tiled(by_target: Sequence[tuple[str, Operand]]) -> Cell:
-    known = {target: size for target, each in by_target if (size := each.tiled_bytes) is not None}
-    return short.tiled_cell(known) if known else shown("not told by the layout")
+def operand_row(
+    by_target: Mapping[str, Operand], times: int, role: str, here: str, place: int
+) -> tuple[Cell, ...]:
+    """An array that is there so many `times`, first at `place`."""
 
+    def at(target: str) -> str:
+        return f"{here}/{target}/{role}/{place}"
 
-def _count(size: int | None, kind: Kind) -> Cell:
-    return shown("not recorded") if size is None else Cell(text=f"{size:,}", kind=kind)
+    target, first = next(iter(by_target.items()))
+    tiled = {name: size for name, o in by_target.items() if (size := o.tiled_bytes) is not None}
+    return (
+        Cell(text=code(first.shape), note="" if role == "arguments" else "result"),
+        shown(f"{times:,}"),
+        short.count(f"{at(target)}/elements", first.elements, "computed"),
+        short.count(f"{at(target)}/ideal_bytes", first.ideal_bytes, "computed"),
+        short.tiled_cell(tiled, lambda target: f"{at(target)}/tiled_bytes")
+        if tiled
+        else shown("not told by the layout"),
+    )
 
 
 def texts(run: Preflight) -> Iterator[Table]:

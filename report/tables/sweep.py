@@ -1,25 +1,21 @@
 """All tables of one sweep record: its ceilings, the probe behind them, and every point."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from report.exhibit import Cell, Table, code, literal, shown, table_of
-from report.notation import render, with_prefix
-from report.numbers.placing import (
-    Ceiling,
-    ForeignCeilings,
-    Placed,
-    claims_rate,
-    place,
-    points_of_precision,
-)
-from report.numbers.precision import POLICIES, PrecisionRun, Timing
+from report.exhibit import Cell, Kind, Table, code, literal, shown, table_of, valued
+from report.notation import prefixed
+from report.numbers.placing import Ceiling, Placed
+from report.numbers.precision import POLICIES, Timing
 from report.numbers.run import Artifact, Run
-from report.numbers.sweep import WORK, SweepRun, Timed
+from report.numbers.sweep import WORK, Stream, SweepRun, Timed
 from report.numbers.traffic import MODELS
+from report.numbers.values import worked_at
+from report.numbers.worked_elsewhere import elsewhere as placed_elsewhere
 from report.numbers.worked_sweep import Row, SweepStudy, study_sweep
 
 USES = {"sweep": "the sweep", "matrix": "square products"}
 BELOW = "below the floor: no rate claimed"
+UNTOLD = "this compiler does not tell"
 
 
 def tables(run: SweepRun, runs: Mapping[str, Run]) -> Iterator[Table]:
@@ -62,34 +58,35 @@ def asked(run: SweepRun) -> Table:
 
 def ceilings(study: SweepStudy) -> Table:
     """Each ceiling with the row of the probe that it is from, or why there is none."""
-    found, base = study.ceilings, f"workings.html#study-sweep-{study.run.name}".lower()
+    found = study.ceilings
 
     def cells(
-        name: str, ceiling: Ceiling | None, unit: str, href: str, reason: str
+        name: str, ceiling: Ceiling | None, unit: str, path: str, reason: str
     ) -> tuple[Cell, ...]:
         if ceiling is None:
             return (Cell(text=name), Cell(text="none"), Cell(text="none"), Cell(text=reason))
+        median = f"{study.base}/probe/{ceiling.row}/median_per_s"
         return (
             Cell(text=name),
-            Cell(text=with_prefix(ceiling.per_s, unit), kind="measured", href=f"{base}-{href}"),
-            Cell(text=with_prefix(ceiling.median_per_s, unit), kind="measured"),
+            _per_s(f"{study.base}/{path}", ceiling.per_s, unit),
+            _per_s(median, ceiling.median_per_s, unit),
             Cell(text=code(ceiling.row), href=f"records/{study.run.name}.html#{ceiling.row}"),
         )
 
     rows = [
         cells(
             "Memory: arrays well beyond the caches",
-            *(found.memory, "B/s", "memory-bytes-per-s", found.memory_reason),
+            *(found.memory, "B/s", "memory_bytes_per_s", found.memory_reason),
         ),
         cells(
             "In cache: arrays that fit in the last level",
-            *(found.cached, "B/s", "cached-bytes-per-s", found.cached_reason),
+            *(found.cached, "B/s", "cached_bytes_per_s", found.cached_reason),
         ),
     ]
     rows += [
         cells(
             f"Square products, {policy.upper()}",
-            *(found.matrix.get(policy), f"{WORK[policy]}/s", f"{policy}-matrix-per-s", BELOW),
+            *(found.matrix.get(policy), f"{WORK[policy]}/s", f"{policy}/matrix_per_s", BELOW),
         )
         for policy in POLICIES
     ]
@@ -103,8 +100,11 @@ def ceilings(study: SweepStudy) -> Table:
 
 def floor(run: SweepRun) -> Table:
     rows = [
-        _times("Empty call: the dispatch floor", run.floor.empty_call),
-        _times("No call: the clock itself", run.floor.clock),
+        _times(text, f"{run.name}#/timing_floor_s/{part}", timing)
+        for text, part, timing in (
+            ("Empty call: the dispatch floor", "empty_call", run.floor.empty_call),
+            ("No call: the clock itself", "clock", run.floor.clock),
+        )
     ]
     return table_of(
         f"{run.name}-floor",
@@ -118,10 +118,10 @@ def caches(run: SweepRun) -> Table:
     rows = [
         (
             shown(f"Level {cache.level}"),
-            Cell(text=render(cache.bytes, "bytes"), kind="measured"),
+            valued(f"{run.name}#/caches/{index}/bytes", cache.bytes, "bytes", "measured"),
             shown(f"{cache.cores}"),
         )
-        for cache in run.caches
+        for index, cache in enumerate(run.caches)
     ]
     if not rows:
         rows = [(shown("not known"), shown(run.caches_reason), shown("not known"))]
@@ -137,9 +137,16 @@ def streams(study: SweepStudy) -> Table:
     rows = [
         (
             Cell(text=code(each.id)),
-            Cell(text=render(each.array_bytes, "bytes"), kind="computed"),
-            Cell(text=render(each.moved_bytes, "bytes"), kind="computed"),
-            *_rates(each.moved_bytes, "B/s", each.program.timing, study),
+            *(
+                valued(
+                    f"{study.run.name}#/probe/stream/{each.id}/{part}", size, "bytes", "computed"
+                )
+                for part, size in (
+                    ("array_bytes", each.array_bytes),
+                    ("moved_bytes", each.moved_bytes),
+                )
+            ),
+            *_rates(each, study),
         )
         for each in study.run.streams
     ]
@@ -157,7 +164,7 @@ def squares(study: SweepStudy) -> Table:
         (
             Cell(text=code(each.id)),
             shown(", ".join(each.products) or ", ".join(each.calls)),
-            *_rates(each.operations, f"{each.work}/s", each.program.timing, study),
+            *_rates(each, study),
         )
         for each in study.run.squares
     ]
@@ -172,42 +179,41 @@ def squares(study: SweepStudy) -> Table:
 
 def points(study: SweepStudy) -> Table:
     """Every point with its rate, its bound and where it lies."""
-    base = f"workings.html#study-sweep-{study.run.name}".lower()
-    rows = [
-        (
-            Cell(text=code(row.timed.id)),
-            Cell(
-                text=_intensity(row.placed),
-                kind="computed",
-                href=f"{base}-{row.timed.id}-intensity",
-            ),
-            _rate(row.placed, f"{base}-{row.timed.id}-per-s"),
-            _bound(row.placed),
-            _share(row.placed, f"{base}-{row.timed.id}-share"),
-            Cell(text=row.placed.words),
-            Cell(
-                text=render(
-                    row.timed.relative_l2_error,
-                    "error",
-                    reason=row.timed.relative_l2_error_reason,
-                ),
-                kind="measured",
+
+    def cells(row: Row) -> tuple[Cell, ...]:
+        base, placed, timed = f"{study.base}/{row.timed.id}", row.placed, row.timed
+        return (
+            Cell(text=code(timed.id)),
+            _intensity(f"{base}/intensity", placed),
+            _rate(f"{base}/per_s", placed),
+            _bound(f"{base}/bound_per_s", placed),
+            _share(f"{base}/share", placed),
+            Cell(text=placed.words),
+            valued(
+                f"{study.run.name}#/results/{timed.id}/relative_l2_error",
+                timed.relative_l2_error,
+                "error",
+                "measured",
+                timed.relative_l2_error_reason,
             ),
         )
-        for row in study.rows
-    ]
+
     return table_of(
         f"{study.run.name}-points",
         "The sweep: what each batch reached, and what bounds it",
         "Point|>Intensity|>Rate|>Its bound|>Share|Where it lies|>Relative L2 error",
-        rows,
+        [cells(row) for row in study.rows],
         [row.timed.id for row in study.rows],
     )
 
 
 def times(study: SweepStudy) -> Table:
+    results = f"{study.run.name}#/results"
     rows = [
-        (*_times(code(each.id), each.program.timing), shown(_work(each)))
+        (
+            *_times(code(each.id), f"{results}/{each.id}/timing_s", each.program.timing),
+            shown(_work(each)),
+        )
         for each in study.run.points
     ]
     return table_of(
@@ -221,46 +227,53 @@ def times(study: SweepStudy) -> Table:
 
 def traffic(study: SweepStudy) -> Table:
     """Bytes by each account, beside what was stored and what the program needs besides."""
-    rows = [
-        (
-            Cell(text=code(row.timed.id)),
-            Cell(text=render(row.timed.stored.total, "bytes"), kind="computed"),
-            *(_count(row, model) for model in MODELS),
-            Cell(
-                text=render(
-                    row.timed.program.memory.temporary,
-                    "bytes",
-                    reason="this compiler does not tell",
-                ),
-                kind="estimated",
+
+    def cells(row: Row) -> tuple[Cell, ...]:
+        recorded, timed = f"{study.run.name}#/results/{row.timed.id}", row.timed
+        return (
+            Cell(text=code(timed.id)),
+            valued(f"{recorded}/stored_bytes/total", timed.stored.total, "bytes", "computed"),
+            *(_count(study, row, model) for model in MODELS),
+            valued(
+                f"{recorded}/compiler_memory_bytes/temporary",
+                timed.program.memory.temporary,
+                "bytes",
+                "estimated",
+                UNTOLD,
             ),
-            shown(_converted(row.timed)),
+            shown(_converted(timed)),
         )
-        for row in study.rows
-    ]
+
     return table_of(
         f"{study.run.name}-traffic",
         "Three accounts of the bytes that a point moves, and what its program converts",
         "Point|>Stored operands|>Least|>Tiled|>Compiler|>Temporary|Converted first",
-        rows,
+        [cells(row) for row in study.rows],
         [f"{row.timed.id}-bytes" for row in study.rows],
     )
 
 
 def texts(run: SweepRun) -> Table:
-    products = (*run.squares, *run.points)
-    programs = [*(each.program for each in run.streams), *(each.program for each in products)]
+    timed: dict[str, Sequence[Stream | Timed]] = {
+        "probe/stream": run.streams,
+        "probe/matrix": run.squares,
+        "results": run.points,
+    }
+    programs = [(part, each.program) for part, there in timed.items() for each in there]
     rows = [
         (
             Cell(text=code(each.id)),
             Cell(text=_link(run, each.stablehlo)),
             Cell(text=_link(run, each.hlo)),
-            Cell(
-                text=render(each.memory.peak, "bytes", reason="this compiler does not tell"),
-                kind="estimated",
+            valued(
+                f"{run.name}#/{part}/{each.id}/compiler_memory_bytes/peak",
+                each.memory.peak,
+                "bytes",
+                "estimated",
+                UNTOLD,
             ),
         )
-        for each in programs
+        for part, each in programs
     ]
     return table_of(
         f"{run.name}-texts",
@@ -273,27 +286,22 @@ def texts(run: SweepRun) -> Table:
 def elsewhere(study: SweepStudy, runs: Mapping[str, Run]) -> Table | None:
     """Precision records' products under these ceilings: refused unless from the same device."""
     rows: list[tuple[Cell, ...]] = []
-    for name, run in runs.items():
-        if not isinstance(run, PrecisionRun):
-            continue
-        try:
-            placed = [place(study.ceilings, point) for point in points_of_precision(run)]
-        except ForeignCeilings as refusal:
-            fault = refusal.faults[0]
-            words = f"refused: {fault.found}, not on {fault.expected}"
+    for each in placed_elsewhere(study, runs):
+        if each.refused:
             nothing = (shown("none") for _ in range(3))
-            rows.append((Cell(text=code(name)), *nothing, shown(words)))
-            continue
-        rows += [
-            (
-                Cell(text=code(each.point.id)),
-                Cell(text=_intensity(each), kind="computed"),
-                _rate(each),
-                _share(each),
-                Cell(text=each.words),
+            rows.append((Cell(text=code(each.record)), *nothing, shown(each.refused)))
+        for placed in each.placed:
+            traffic = f"study#/precision/{each.record}/traffic/{placed.point.policy}"
+            base = f"{study.base}/elsewhere/{placed.point.id}"
+            rows.append(
+                (
+                    Cell(text=code(placed.point.id)),
+                    _intensity(f"{traffic}/intensity", placed),
+                    _rate(f"{base}/per_s", placed),
+                    _share(f"{base}/share", placed),
+                    Cell(text=placed.words),
+                )
             )
-            for each in placed
-        ]
     if not rows:
         return None
     return table_of(
@@ -304,50 +312,62 @@ def elsewhere(study: SweepStudy, runs: Mapping[str, Run]) -> Table | None:
     )
 
 
-def _intensity(placed: Placed) -> str:
-    return f"{render(placed.point.intensity, 'fixed(2)')} {placed.point.work}/B"
+def _worked(pointer: str, number: float, spelling: str, kind: Kind, note: str = "") -> Cell:
+    """A number with a link to how it was worked out."""
+    return valued(pointer, number, spelling, kind, href=worked_at(pointer), note=note)
 
 
-def _rate(placed: Placed, href: str | None = None) -> Cell:
+def _per_s(pointer: str, per_s: float, unit: str, note: str = "") -> Cell:
+    return _worked(pointer, per_s, prefixed(per_s, unit), "measured", note)
+
+
+def _intensity(pointer: str, placed: Placed) -> Cell:
+    point = placed.point
+    return _worked(pointer, point.intensity, f"quantity({point.work}/B, 2)", "computed")
+
+
+def _rate(pointer: str, placed: Placed) -> Cell:
     if placed.per_s is None:
-        return Cell(text="no rate claimed", href=href)
-    rate = with_prefix(placed.per_s, f"{placed.point.work}/s")
-    return Cell(text=rate, kind="measured", href=href)
+        return Cell(text="no rate claimed")
+    return _per_s(pointer, placed.per_s, f"{placed.point.work}/s")
 
 
-def _bound(placed: Placed) -> Cell:
+def _bound(pointer: str, placed: Placed) -> Cell:
     if placed.bound_per_s is None:
         return shown("none")
-    bound = with_prefix(placed.bound_per_s, f"{placed.point.work}/s")
-    return Cell(text=bound, kind="measured", note=placed.limit)
+    return _per_s(pointer, placed.bound_per_s, f"{placed.point.work}/s", placed.limit)
 
 
-def _share(placed: Placed, href: str | None = None) -> Cell:
+def _share(pointer: str, placed: Placed) -> Cell:
     if placed.share is None:
-        return Cell(text="none", href=href)
-    return Cell(text=render(placed.share, "percent(0)"), kind="measured", href=href)
+        return Cell(text="none")
+    return _worked(pointer, placed.share, "percent(0)", "measured")
 
 
-def _rates(amount: int, unit: str, timing: Timing, study: SweepStudy) -> tuple[Cell, ...]:
+def _rates(row: Stream | Timed, study: SweepStudy) -> tuple[Cell, ...]:
     """Best and median rate, where they may be claimed, and the median time in any case."""
-    time = Cell(text=render(timing.median, "seconds(1)"), kind="measured")
-    if not claims_rate(timing, study.ceilings.floor_s):
+    rates = study.probe.get(row.id)
+    part, unit = ("stream", "B/s") if isinstance(row, Stream) else ("matrix", f"{row.work}/s")
+    recorded = f"{study.run.name}#/probe/{part}/{row.id}"
+    median = row.program.timing.median
+    time = valued(f"{recorded}/timing_s/median", median, "seconds(1)", "measured")
+    if rates is None:
         return (shown("none"), Cell(text="none", note=BELOW), time)
-    best, median = (
-        Cell(text=with_prefix(amount / seconds, unit), kind="measured")
-        for seconds in (timing.minimum, timing.median)
+    base = f"{study.base}/probe/{row.id}"
+    return (
+        _per_s(f"{base}/per_s", rates.per_s, unit),
+        _per_s(f"{base}/median_per_s", rates.median_per_s, unit),
+        time,
     )
-    return (best, median, time)
 
 
-def _count(row: Row, model: str) -> Cell:
+def _count(study: SweepStudy, row: Row, model: str) -> Cell:
     count = row.traffic.bytes_of(model)
     if count is None:
         why = row.traffic.tiled_reason if model == "tiled" else row.traffic.compiler_reason
         return Cell(text="not known", note=literal(why))
-    return Cell(
-        text=render(count, "bytes"), kind="estimated" if model == "compiler" else "computed"
-    )
+    kind: Kind = "estimated" if model == "compiler" else "computed"
+    return valued(study.counted(row, model), count, "bytes", kind)
 
 
 def _converted(timed: Timed) -> str:
@@ -366,13 +386,13 @@ def _work(timed: Timed) -> str:
     return f"{timed.operations:,} {timed.work}{rescaled}"
 
 
-def _times(name: str, timing: Timing) -> tuple[Cell, ...]:
+def _times(name: str, pointer: str, timing: Timing) -> tuple[Cell, ...]:
     return (
         Cell(text=name),
         shown(f"{len(timing.samples)}"),
         *(
-            Cell(text=render(seconds, "seconds(2)"), kind="measured")
-            for seconds in (timing.minimum, timing.median, timing.maximum)
+            valued(f"{pointer}/{part}", getattr(timing, part), "seconds(2)", "measured")
+            for part in ("minimum", "median", "maximum")
         ),
     )
 

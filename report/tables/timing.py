@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from report.exhibit import Cell, Kind, Table, literal, shown, table_of, valued
-from report.notation import render
+from report.exhibit import Cell, Kind, Table, literal, number, shown, span, table_of, valued
 from report.numbers.distinction import Interval
 from report.numbers.precision import POLICIES, Policy
-from report.numbers.steadiness import outliers_of
 from report.numbers.timing import CLOCK, EMPTY, SERIES, Process, TimingRun
 from report.numbers.values import Value
-from report.numbers.worked_timing import UNDER_FLOORS, UNSEEN, claim
+from report.numbers.worked_timing import UNDER_FLOORS, UNSEEN, claim, series_path
 
 
 def tables(run: TimingRun, values: Mapping[str, Value]) -> Iterator[Table]:
@@ -52,11 +50,11 @@ def _program(run: TimingRun, policy: Policy, values: Mapping[str, Value]) -> tup
             claim(run.median_s(name), resolution),
             "text",
             "measured",
-            note=f"to {claim(resolution, resolution)}",
+            note=f"to {number(f'{path}/claimed_to', 'text')}",
         ),
-        _time(f"{path}/median_s", run.median_s(name), note=_span_s(run.interval_s(name))),
+        _time(f"{path}/median_s", run.median_s(name), note=_span_s(path, run.interval_s(name))),
         shown(run.steadiness(policy).value),
-        Cell(text=f"± {render(run.band(policy).high - 1, 'percent(1)')}", kind="measured"),
+        Cell(text=f"± {number(f'{path}/aa_reach', 'percent(1)')}", kind="measured"),
         Cell(text="none", kind="measured")
         if floors is None
         else valued(f"{path}/floors", floors, "fixed(1)", "measured"),
@@ -86,19 +84,23 @@ def _least(run: TimingRun, policy: Policy, values: Mapping[str, Value]) -> Cell:
 
 def verdicts(run: TimingRun) -> Table:
     """A row a pair, with the verdict in words."""
+    base = f"study#/timing/{run.name}"
     rows = [
         (
             shown(f"{one.upper()} against {two.upper()}"),
             valued(
-                f"study#/timing/{run.name}/ratio/{one}-vs-{two}",
+                f"{base}/ratio/{one}-vs-{two}",
                 found.ratio,
                 "fixed(3)",
                 "measured",
                 UNSEEN,
                 note=UNSEEN if found.ratio is None else "",
             ),
-            Cell(text=_span(found.interval) if found.interval else "none", kind="measured"),
-            Cell(text=_span(found.band), kind="measured"),
+            Cell(
+                text=span(f"{base}/ratio_{{}}/{one}-vs-{two}") if found.interval else "none",
+                kind="measured",
+            ),
+            Cell(text=span(f"{base}/aa_{{}}/{one}-vs-{two}"), kind="measured"),
             shown(found.verdict.value),
         )
         for (one, two), found in run.pairs.items()
@@ -123,7 +125,7 @@ def floor(run: TimingRun) -> Table:
         (
             shown(text),
             _time(f"{base}/{part}/median_s", run.median_s(name)),
-            Cell(text=_span_s(run.interval_s(name)), kind="measured"),
+            Cell(text=_span_s(f"{base}/{part}", run.interval_s(name)), kind="measured"),
             valued(f"{base}/{part}/spread", run.interval_s(name).spread, "percent(1)", "measured"),
         )
         for name, part, text in names
@@ -144,15 +146,19 @@ def processes(run: TimingRun) -> Table:
     rows = [
         (
             shown(f"{process.number}"),
-            Cell(
-                text="not recorded" if process.load is None else render(process.load, "fixed(1)"),
-                kind="measured",
+            Cell(text="not recorded", kind="measured")
+            if process.load is None
+            else valued(
+                f"{run.name}#/processes/{process.number}/load_average/before/0",
+                process.load,
+                "fixed(1)",
+                "measured",
             ),
             Cell(text=f"{process.warm_calls:,}", note=_settled(process)),
             *(
-                Cell(
-                    text=_seconds(process.series[f"{policy}-first"].median_s),
-                    kind="measured",
+                _time(
+                    f"study#/{series_path(run, process, f'{policy}-first')}/median_s",
+                    process.series[f"{policy}-first"].median_s,
                     note=_outputs(process, policy),
                 )
                 for policy in POLICIES
@@ -199,19 +205,20 @@ def series(run: TimingRun) -> Table:
     ids = []
     for process in run.processes:
         for name in SERIES:
-            samples = process.series[name].samples_ns
-            outliers, trend = outliers_of(samples), process.series[name].trend
+            found, path = process.series[name], f"study#/{series_path(run, process, name)}"
+            outliers, trend = found.outliers, found.trend
             rows.append(
                 (
                     Cell(text=f"`{name}`"),
                     shown(f"{process.number}"),
-                    *(
-                        Cell(text=_seconds(ns / 1e9), kind="measured")
-                        for ns in (min(samples), process.series[name].median_s * 1e9, max(samples))
-                    ),
-                    Cell(
-                        text=f"{len(outliers.outside):,}",
-                        kind="measured",
+                    _time(f"{path}/minimum_s", found.minimum_s),
+                    _time(f"{path}/median_s", found.median_s),
+                    _time(f"{path}/maximum_s", found.maximum_s),
+                    valued(
+                        f"{path}/flagged",
+                        len(outliers.outside),
+                        "integer",
+                        "measured",
                         note=f"{len(outliers.far):,} far",
                     ),
                     Cell(text=trend.steadiness.value, kind="measured", note=trend.told),
@@ -231,17 +238,11 @@ def _time(pointer: str, seconds: float, kind: Kind = "measured", *, note: str = 
     return valued(pointer, seconds, _digits(seconds), kind, note=note)
 
 
-def _seconds(seconds: float) -> str:
-    return render(seconds, _digits(seconds))
-
-
 def _digits(seconds: float) -> str:
     return "seconds(2)" if seconds >= 1e-6 else "seconds(0)"
 
 
-def _span_s(interval: Interval) -> str:
-    return f"{_seconds(interval.low)} to {_seconds(interval.high)}"
-
-
-def _span(interval: Interval) -> str:
-    return f"{render(interval.low, 'fixed(3)')} to {render(interval.high, 'fixed(3)')}"
+def _span_s(path: str, interval: Interval) -> str:
+    """Both ends of an interval of times, which stand at `path`."""
+    low = number(f"{path}/low_s", _digits(interval.low))
+    return f"{low} to {number(f'{path}/high_s', _digits(interval.high))}"

@@ -2,7 +2,8 @@
 
 const STATED = ["study", "chips", "formats", "models"];
 const ELEMENT = /<[a-z]+ class="(?:v|claim)(?: [^"<>]*)?" id="([^"<>]*)"[^<>]*>([^<]*)<\//g;
-const ABOUT = /^assay\/release\/1 assay\/claims\/1 [a-z0-9-]+ (?:\d{4}-\d\d-\d\d ){2}\d{1,9} (FINAL|DRAFT)$/;
+const ABOUT = /^\["assay\/release\/1","assay\/claims\/1","([a-z0-9-]+)-(\d{1,9})","\1",\2,"(FINAL|DRAFT)","\d{4}-\d\d-\d\d","\d{4}-\d\d-\d\d",\d{1,9}\]$/;
+const MEETS = new Map([["<", (a, b) => a < b], ["<=", (a, b) => a <= b], [">", (a, b) => a > b], [">=", (a, b) => a >= b]]);
 
 /* What is known of a release: its name, status, how far it knows, and counts of what it prints. */
 async function checkContent(release) {
@@ -11,20 +12,23 @@ async function checkContent(release) {
     if (!documents.has(name)) documents.set(name, await jsonOf(release, name));
     return documents.get(name);
   };
-  let [about, knows, claims, listed] = [];
+  let [about, knows, claims, listed, derived] = [];
   try {
     const [told, list] = [await load("release.json"), await load("claims.json")];
     [about, claims] = [told, list.get("claims")];
     const known = told.get("status_list") ?? new Map([["number", new Numeral("0")], ["date", told.get("date")]]);
     knows = { number: Number(known.get("number").text), date: known.get("date") };
-    const words = [told.get("schema"), list.get("schema"), told.get("release"), told.get("date"), knows.date];
-    if (!ABOUT.test([...words, known.get("number").text, told.get("status")].join(" "))) refuse("another schema");
+    const named = ["release", "report", "number", "status", "date"].map((part) => told.get(part));
+    const words = [told.get("schema"), list.get("schema"), ...named, knows.date, known.get("number")];
+    if (!ABOUT.test(JSON.stringify(words))) refuse("another schema");
     listed = [...claims, ...list.get("statements")].map((each) => ["page", "id", "text"].map((part) => textIn(each, part)));
+    derived = await isDerived(load, told);
   } catch (error) {
     if (error instanceof Unchecked) throw error;
     release.fault("release.json", "release");
     return null;
   }
+  if (!derived) release.fault("release.json", "claim");
   const pages = new Map([...release.listed.keys()].filter((name) => name.endsWith(".html")).map((name) => [name, new Map()]));
   for (const [page, id, text] of listed) {
     if (!pages.has(page)) pages.set(page, new Map());
@@ -37,7 +41,7 @@ async function checkContent(release) {
   for (const claim of claims) {
     let holds = false;
     try {
-      holds = readsAs(claim.get("text"), await lookUp(load, claim.get("pointer")));
+      holds = readsAs(claim.get("text"), await lookUp(load, textIn(claim, "pointer")));
     } catch (error) {
       if (error instanceof Unchecked) throw error;
     }
@@ -45,6 +49,29 @@ async function checkContent(release) {
   }
   const counts = { claims: claims.length, statements: listed.length - claims.length };
   return { release: about.get("release"), draft: about.get("status") === "DRAFT", knows, ...counts };
+}
+
+/* Whether each target has the number of the signed data, and was met or not as they say. */
+async function isDerived(load, about) {
+  const met = [];
+  let same = true;
+  for (const target of about.get("claims")) {
+    const value = await lookUp(load, textIn(target, "metric"));
+    const a = numberOf(value instanceof Quantity ? parseJson(value.amount) : value);
+    const meets = MEETS.get(target.get("comparator"))(a, numberOf(target.get("threshold")));
+    const measured = target.get("measured");
+    same &&= Number.isNaN(a) ? measured === null : Object.is(numberOf(measured), a);
+    same &&= target.get("passed") === meets;
+    met.push(meets);
+  }
+  const passed = met.length && met.every(Boolean);
+  return same && about.get("result") === (passed ? "PASSED" : "FAILED");
+}
+
+/* As JSON tells numbers apart: a whole one exactly, another as a double, anything else as none. */
+function numberOf(value) {
+  if (!(value instanceof Numeral)) return NaN;
+  return value.exact ? BigInt(value.text) : Number(value.text);
 }
 
 function textIn(entry, part) {
@@ -90,7 +117,9 @@ async function lookUp(load, pointer) {
   const [, record, part] = /^([^/]*)\/?(.*)$/s.exec(place);
   if (STATED.includes(place)) {
     const entry = (await load(`data/${place}.json`)).get("values").get(path);
-    return entry.has("exact") ? new Quantity(entry.get("exact"), entry.get("unit")) : entry.get("number");
+    const known = entry.has("exact") ? entry.has("unit") : entry.has("number");
+    if (!known) refuse(`nothing at ${pointer}`);
+    return entry.has("exact") ? new Quantity(textIn(entry, "exact"), entry.get("unit")) : entry.get("number");
   }
   const file = { "": "report", trace: "trace/summary" }[part] || part;
   const value = valueAt(await load(`records/${record}/${file}.json`), path);

@@ -9,6 +9,10 @@ class Numeral {
     this.text = text;
     this.exact = exact;
   }
+
+  toJSON() {
+    return this.exact ? Number(this.text) : this.text;
+  }
 }
 
 /* The value of a JSON text: objects are Maps, numbers Numerals. A Fault if it is not strict. */

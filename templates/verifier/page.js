@@ -12,7 +12,7 @@ const WHATS = {
   empty: "is an empty folder, which no list can hold",
   manifest: "is not in the one form of a list",
   signature: "does not hold for this list",
-  claim: "prints a number that the signed data do not give",
+  claim: "says what the signed data do not give",
   release: "is not as a release must have it",
 };
 const MOST_ROWS = 500;

@@ -21,6 +21,7 @@ function readsAs(text, value) {
   if (value === null) return text === "not recorded";
   if (typeof value === "string") return text === value;
   const documented = value instanceof Quantity;
+  if (documented && typeof value.unit !== "string") refuse("no unit");
   if (documented && text === value.amount + NBSP + value.unit) return true;
   const power = POWER.exec(text);
   if (power) return isPower(value, Number(plainDigits(power[1])));

@@ -22,6 +22,7 @@ from tests.archive.ground import (
     NAMESPACE,
     REVIEWER,
     STRANGER,
+    TARGET,
     Files,
     armored,
     blob_of,
@@ -117,6 +118,7 @@ def fixtures() -> Iterator[Fixture]:
     yield from listed_wrongly()
     yield from signed_wrongly()
     yield from claimed_wrongly()
+    yield from judged_wrongly()
     yield from hostile_ones()
 
 
@@ -413,6 +415,77 @@ def claimed_wrongly() -> Iterator[Fixture]:
     yield resealed("release-of-another-kind", release__json=b"[]").names(
         ("release.json", "release")
     )
+
+
+def judged_wrongly() -> Iterator[Fixture]:
+    """Targets of release.json, signed by their own author, that the signed data do not bear out."""
+
+    def targets(*changes: dict[str, object], result: str = "FAILED") -> Files:
+        return sealed(tiny(claims=[TARGET | change for change in changes], result=result))
+
+    yes = trusted(len(tiny()), pin(AUTHOR))
+    met = {"threshold": 0.05, "passed": True}
+    nothing = {"metric": "tiny#/results/int8/sqnr_db", "measured": None}
+    stated = {"metric": "study#/cache/bytes", "measured": 1610612736}
+    exact = {"metric": "chips#/v5e/peak_bf16", "measured": 197, "comparator": ">="}
+    for name, files in (
+        ("met", targets(met, result="PASSED")),
+        ("met-in-part", targets(met, {})),
+        ("without-a-number", targets(nothing)),
+        ("of-a-text", targets({"metric": "tiny/environment#/traced", "measured": None})),
+        ("of-the-study", targets(stated)),
+        (
+            "of-an-exact-number",
+            targets(exact | {"threshold": 197, "passed": True}, result="PASSED"),
+        ),
+        ("at-its-threshold", targets(met | {"threshold": 0.024532}, result="PASSED")),
+        ("of-another-spelling", respelled(targets(met, result="PASSED"), b"0.05", b"5e-2")),
+        ("without-end", respelled(targets(met, result="PASSED"), b"0.05", b"1e999")),
+        ("of-no-number", targets({"threshold": "0.05"})),
+    ):
+        yield Fixture(f"target-{name}", files).says(0, yes, UNKNOWN_STATUS)
+    for name, files in (
+        ("of-another-number", targets({"measured": 0.0245})),
+        ("of-a-number-as-text", targets({"measured": "0.024532"})),
+        ("without-its-number", targets({"measured": None})),
+        ("of-a-whole-number", targets(stated | {"measured": 1610612736.0})),
+        ("with-a-number-of-its-own", targets(nothing | {"measured": 0.024532})),
+        ("true-for-one", targets({"metric": "tiny/environment#/traced", "measured": True})),
+        ("passed-though-missed", targets({"passed": True}, result="PASSED")),
+        ("missed-though-passed", targets(met | {"passed": False})),
+        ("passed-by-one", targets({"passed": 1}, result="PASSED")),
+        ("passed-without-a-number", targets(nothing | {"passed": True}, result="PASSED")),
+        ("just-missed", targets(met | {"comparator": "<", "threshold": 0.024532}, result="PASSED")),
+        ("of-a-huge-threshold", targets(met | {"threshold": -(10**400)}, result="PASSED")),
+        ("of-a-text-threshold", targets(met | {"threshold": "0.05"}, result="PASSED")),
+        ("of-a-true-threshold", targets(met | {"threshold": True}, result="PASSED")),
+        ("of-another-result", targets({}, result="PASSED")),
+        ("failed-though-met", targets(met)),
+        ("of-a-result-in-part", targets(met, {}, result="PASSED")),
+        ("of-nothing", targets(result="PASSED")),
+    ):
+        yield Fixture(f"judged-{name}", files).names(("release.json", "claim"))
+    for name, files in (
+        ("not-a-number", respelled(targets(met), b"0.05", b"NaN")),
+        ("too-long", respelled(targets(met), b"0.05", b"1" * 5000)),
+        ("of-no-comparator", targets({"comparator": "hasOwnProperty"})),
+        ("of-no-metric", targets({"metric": "tiny#/results/int8/none"})),
+        ("of-a-list-for-a-metric", targets({"metric": [TARGET["metric"]]})),
+        ("of-another-name", sealed(tiny(release="other-1"))),
+        ("of-another-number", sealed(tiny(number=2))),
+        ("of-a-number-in-words", sealed(tiny(number="1"))),
+        ("of-a-part-of-a-number", respelled(sealed(tiny()), b'"number": 1,', b'"number": 1.0,')),
+        ("of-no-targets", sealed(tiny(claims=None))),
+    ):
+        yield Fixture(f"release-{name}", files).names(("release.json", "release"))
+
+
+def respelled(files: Files, old: bytes, new: bytes) -> Files:
+    """The same release with something in its release.json spelled otherwise, and signed again."""
+    unsigned = {name: data for name, data in files.items() if name in tiny()}
+    told = unsigned["release.json"].replace(old, new)
+    assert told != unsigned["release.json"]
+    return sealed(unsigned | {"release.json": told})
 
 
 def hostile_ones() -> Iterator[Fixture]:

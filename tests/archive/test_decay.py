@@ -16,7 +16,9 @@ from tests.archive.conftest import NAME, REPORT, pin_of
 from tests.conftest import tree
 from tests.pages.conftest import RECORD_VIOLATIONS
 
-pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
+pytestmark = pytest.mark.skipif(
+    not shutil.which("ssh-keygen"), reason="no ssh-keygen: install OpenSSH"
+)
 LATER = datetime.datetime(2036, 12, 1, tzinfo=datetime.UTC)
 
 

@@ -24,7 +24,9 @@ from tests.archive.ground import (
 NAMESPACE = "assay/report/author/v1"
 MESSAGE = b"0" * 64 + b"  index.html\n"
 
-needs_ssh_keygen = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
+needs_ssh_keygen = pytest.mark.skipif(
+    not shutil.which("ssh-keygen"), reason="no ssh-keygen: install OpenSSH"
+)
 
 # RFC 8032, 7.1: https://www.rfc-editor.org/rfc/rfc8032#section-7.1
 VECTORS = [

@@ -15,7 +15,9 @@ from tests.archive.conftest import NAME, pin_of
 from tests.archive.test_release import verdict
 from tests.conftest import tree
 
-pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
+pytestmark = pytest.mark.skipif(
+    not shutil.which("ssh-keygen"), reason="no ssh-keygen: install OpenSSH"
+)
 
 AUTHORITY = """\
 [req]
@@ -41,7 +43,7 @@ def openssl(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl")
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl: install OpenSSL")
 def test_a_time_stamp_over_the_signature_holds_and_is_no_part_of_what_was_signed(
     released, tmp_path
 ):
@@ -78,7 +80,9 @@ def test_a_time_stamp_over_the_signature_holds_and_is_no_part_of_what_was_signed
 # OpenSSF Model Signing -------------------------------------------------------------------
 
 BUNDLE = "signatures/oms.sigstore.json"
-needs_openssl = pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl")
+needs_openssl = pytest.mark.skipif(
+    not shutil.which("openssl"), reason="no openssl: install OpenSSL"
+)
 
 
 def make_p256(folder: Path) -> None:
@@ -164,7 +168,10 @@ def test_openssl_alone_checks_the_export_as_the_text_says(exported):
 
 
 @needs_openssl
-@pytest.mark.skipif(not shutil.which("model_signing"), reason="no model_signing")
+@pytest.mark.skipif(
+    not shutil.which("model_signing"),
+    reason="no model_signing: pip install model-signing pyOpenSSL",
+)
 def test_the_official_program_accepts_the_export_and_refuses_an_altered_release(exported):
     command = ["model_signing", "verify", "key", ".", "--signature", BUNDLE]
     command += ["--public_key", "../KEY.pub", "--no-ignore-git-paths"]
@@ -233,7 +240,9 @@ cli()
 """The validator, to which that file is the whole web."""
 
 
-@pytest.mark.skipif(not shutil.which("rocrate-validator"), reason="no rocrate-validator")
+@pytest.mark.skipif(
+    not shutil.which("rocrate-validator"), reason="no rocrate-validator: pip install roc-validator"
+)
 def test_the_research_object_passes_every_required_check(released):
     command = ["rocrate-validator"]
     if CONTEXT:

@@ -15,7 +15,7 @@ from tests.pages.firefox import FIREFOX, Firefox, running
 
 pytestmark = [
     pytest.mark.skipif(not FIREFOX, reason="no Firefox on this system"),
-    pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen"),
+    pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen: install OpenSSH"),
 ]
 VERDICT = """new Promise(done => {
   const shown = show;

@@ -20,7 +20,9 @@ from tests.archive.conftest import make_key, pin_of
 from tests.archive.test_release import verdict
 from tests.conftest import PROJECT, Command
 
-pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
+pytestmark = pytest.mark.skipif(
+    not shutil.which("ssh-keygen"), reason="no ssh-keygen: install OpenSSH"
+)
 
 
 def answer(report: Path) -> None:

@@ -22,7 +22,9 @@ from report.archive.verifier import assemble
 from tests.archive.conftest import NAME, REPORT, make_key, pin_of
 from tests.conftest import PROJECT, copy_project, tree
 
-pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
+pytestmark = pytest.mark.skipif(
+    not shutil.which("ssh-keygen"), reason="no ssh-keygen: install OpenSSH"
+)
 
 
 def verdict(release: Path, *pins: str) -> dict:
@@ -160,10 +162,11 @@ def test_no_page_promises_more_than_a_signature_shows(signed):
     }
     pages["verify.html"] = assemble(PROJECT / "templates").decode()
     pages["VERIFY.txt"] = (signed / "VERIFY.txt").read_text(encoding="utf-8")
+    pages["slip"] = signed.with_name(f"{NAME}.fingerprint.txt").read_text(encoding="utf-8")
 
     for name, text in pages.items():
         assert not BANNED.search(text), (name, BANNED.search(text))
-    for name in ("verify.html", "VERIFY.txt"):
+    for name in ("verify.html", "VERIFY.txt", "slip"):
         plain = re.sub(r"\s+", " ", pages[name])
         for words in ("measurements are right", "the latest report", "when it was signed"):
             assert words in plain.replace("When it was", "when it was"), (name, words)
@@ -214,6 +217,98 @@ def test_signing_adds_a_signature_and_changes_no_page(signed, assay, tmp_path):
         "signatures/author.sig"
     }
     assert {k: v for k, v in tree(signed).items() if k in unsigned} == unsigned
+
+
+SLIP = """\
+FINGERPRINTS OF A RELEASE
+
+Release   precision-cpu-1
+Title     INT8 for one matrix product, on hold
+Date      2026-11-30, declared by the author
+
+SHA-256 of its list of files, MANIFEST.sha256
+  {digest}
+{digest_in_groups}
+
+Signed as author by lab@example.org
+  {author}
+{author_in_groups}
+
+Signed as reviewer by reader@example.org
+  {reviewer}
+{reviewer_in_groups}
+
+Read out by phone, sign by sign. In a key's letters, capitals count.
+
+How to check, with a verify.py that did not come with the release:
+
+  python3 -I -S verify.py precision-cpu-1 \\
+    --key {author} \\
+    --key {reviewer}
+"""
+
+
+def in_groups(text: str, size: int, line: int) -> str:
+    groups = [text[at : at + size] for at in range(0, len(text), size)]
+    lines = [groups[at : at + line] for at in range(0, len(groups), line)]
+    return "\n".join(f"    {' '.join(each)}" for each in lines)
+
+
+def test_a_slip_to_print_names_the_list_and_every_signer(house, copy, pin, tmp_path, assay):
+    place = copy.with_name(f"{NAME}.fingerprint.txt")
+    shutil.copy(house / "releases" / place.name, place)
+    key = make_key(tmp_path / "reader")
+    digest, theirs = sha256((copy / "MANIFEST.sha256").read_bytes()).hexdigest(), pin_of(key)
+
+    words = ("--key", key, "--principal", "reader@example.org", "--role", "reviewer")
+    done = assay(house, "sign", copy, *words)
+
+    assert done.returncode == 0, done.stderr
+    assert str(place) in done.stdout
+    text = place.read_text(encoding="utf-8")
+    assert text.startswith(
+        SLIP.format(
+            digest=digest,
+            digest_in_groups=in_groups(digest, 8, 4),
+            author=pin,
+            author_in_groups=in_groups(pin[7:], 4, 8),
+            reviewer=theirs,
+            reviewer_in_groups=in_groups(theirs[7:], 4, 8),
+        )
+    )
+    assert max(map(len, text.splitlines())) <= 72
+    assert len(text.splitlines()) <= 50  # one sheet
+    assert "This slip is worth what the way it reached you is worth." in text
+    command = re.search(r"verify\.py .*(?:\n    --key .*)+", text)
+    asked = command[0].replace("\\\n", "").split()[2:] if command else []
+    assert verdict(copy, *asked[1::2])["exit"] == 0
+    assert not {path for path in tree(copy) if "fingerprint" in path}
+
+
+def test_a_slip_says_no_name_that_it_was_not_given(house, copy, tmp_path, assay):
+    """The slip of another list, or of nobody, tells nothing of who signed this one."""
+    place = copy.with_name(f"{NAME}.fingerprint.txt")
+    text = (house / "releases" / place.name).read_text(encoding="utf-8")
+    digest = sha256((copy / "MANIFEST.sha256").read_bytes()).hexdigest()
+    key, words = make_key(tmp_path / "reader"), ("--principal", "b@c", "--role", "reviewer")
+    for earlier in (text.replace(digest, "0" * 64), "", "\0\xff"):
+        place.write_text(earlier, encoding="latin-1")
+        assert assay(house, "sign", copy, "--key", key, *words).returncode == 0
+        told = place.read_text(encoding="utf-8")
+        assert "Signed as author by (a name not known here)\n" in told
+        assert "Signed as reviewer by b@c\n" in told
+
+
+def test_a_release_is_signed_from_inside_its_folder(house, copy):
+    command = [sys.executable, house / "build.py", "sign", ".", "--key", house / "key"]
+
+    done = subprocess.run(
+        [*command, "--principal", "a@b"], cwd=copy, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (copy.parent / f"{NAME}.zip").exists()
+    assert (copy.parent / f"{NAME}.fingerprint.txt").exists()
 
 
 def test_the_private_key_is_read_by_ssh_keygen_alone(house, copy, tmp_path, assay):
@@ -317,11 +412,13 @@ def test_a_draft_says_so_on_every_page_and_is_not_signed(house, assay, tmp_path)
         if name.endswith(".html") and not name.startswith("source/"):
             assert b"DRAFT" in data, name
 
-    done = assay(other, "sign", release, "--key", house / "key", "--principal", "a@b")
-    assert done.returncode == 9
-    assert "DRAFT" in done.stderr
-    assert "workload.mode" in done.stderr
+    for way in (("--key", house / "key", "--principal", "a@b"), ("--oms", house / "key")):
+        done = assay(other, "sign", release, *way)
+        assert done.returncode == 9
+        assert "DRAFT" in done.stderr
+        assert "workload.mode" in done.stderr
     assert not (release / "signatures").exists()
+    assert not release.with_name(f"{NAME}.fingerprint.txt").exists()
 
 
 def test_a_report_that_contradicts_its_evidence_becomes_no_release(assay, tmp_path):

@@ -74,7 +74,7 @@ def ssh_keygen_says_good(signers: str, folder: Path) -> bool:
     return done.returncode == 0
 
 
-@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
+@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen: install OpenSSH")
 @pytest.mark.parametrize("signers", FILES.values(), ids=FILES)
 def test_whom_it_trusts_ssh_keygen_trusts(signers, tmp_path):
     if ours(signers) == "Signed":

@@ -55,12 +55,19 @@ def test_it_runs_under_each_python_that_is_here(minor, tmp_path):
     found = python(minor)
     if found is None:
         pytest.skip(f"no Python 3.{minor} here")
-    for fixture, key, code in (("trusted", AUTHOR, 0), ("changed", AUTHOR, 10)):
+    for fixture, code in (
+        ("trusted", 0),
+        ("changed", 10),
+        ("target-met", 0),
+        ("target-of-an-exact-number", 0),
+        ("judged-of-another-result", 10),
+        ("release-too-long", 10),
+    ):
         release = tmp_path / fixture / "tiny-1"
         with zipfile.ZipFile(FIXTURES / fixture / "release.zip") as packed:
             packed.extractall(release.parent)
         done = subprocess.run(
-            [found, "-I", "-S", SOURCE, release, "--key", pin(key)],
+            [found, "-I", "-S", SOURCE, release, "--key", pin(AUTHOR)],
             capture_output=True,
             text=True,
             encoding="utf-8",
@@ -70,7 +77,7 @@ def test_it_runs_under_each_python_that_is_here(minor, tmp_path):
 
 
 def test_a_reader_can_read_all_of_it():
-    assert len(SOURCE.read_text(encoding="utf-8").splitlines()) < 400
+    assert len(SOURCE.read_text(encoding="utf-8").splitlines()) <= 400
 
 
 @pytest.mark.parametrize(("value", "spelling", "text"), VECTORS)

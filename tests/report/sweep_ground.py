@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from report.exhibit import spoken
 from report.numbers.precision import POLICIES, Policy, StoredBytes, Timing, TimingFloor
 from report.numbers.run import Artifact, CompilerMemory, Machine, Scope, Setting
 from report.numbers.sweep import (
     KERNELS,
+    SCHEMA,
     Asked,
     Cache,
     Convert,
@@ -16,6 +18,9 @@ from report.numbers.sweep import (
     SweepRun,
     Timed,
 )
+from report.numbers.values import Values
+from report.numbers.worked_sweep import work_out_sweep
+from report.numbers.workings import Workings
 from report.source import Source
 
 FLOOR_S = 1e-6
@@ -181,6 +186,23 @@ def sweep(
             for m, lasts in seconds[policy].items()
         ),
     )
+
+
+def values_of(run: SweepRun) -> Values:
+    """What is worked out from a run, and what of its report a figure's words point at."""
+    note = Workings()
+    work_out_sweep(run, note)
+    report = {
+        "schema": SCHEMA,
+        "results": {each.id: {"shape": [each.m, each.k, each.n]} for each in run.points},
+        "caches": [{"bytes": cache.bytes} for cache in run.caches],
+    }
+    return Values(note.values, {run.name: report})
+
+
+def said(text: str, run: SweepRun) -> str:
+    """The text of a figure as a page prints it, its spaces plain."""
+    return spoken(text, values_of(run).lookup).replace("\u00a0", " ")
 
 
 def alike(times: Mapping[int, float]) -> dict[Policy, Mapping[int, float]]:

@@ -12,6 +12,7 @@ from report.numbers.comparing import compare
 from report.numbers.distinction import Verdict
 from report.numbers.steadiness import Steadiness
 from report.numbers.timing import FLOORS_ABOVE
+from tests.archive.unclaimed import unclaimed
 from tests.report.numbers_ground import ROOT, content, evidence, study
 
 DOCUMENTS = {
@@ -260,6 +261,35 @@ def test_the_claimed_scales_are_the_smallest_and_the_largest_of_x_and_w(built: P
         ]
         values = [published(built / "site", pointer) for pointer in pointers]
         assert values == [min(scales), max(scales), found["max_abs_accumulator"]]
+
+
+@pytest.mark.parametrize("run", ["sweep-cpu", "timing-cpu"])
+def test_every_number_that_a_record_page_marks_is_claimed(built: Path, run):
+    page = f"records/{run}.html"
+
+    assert [found for found in unclaimed(built / "site") if found[0] == page] == []
+
+
+@pytest.mark.parametrize(
+    "figure", ["batch-sweep", "traffic-models", "roofline", "sample-strips", "timing-verdicts"]
+)
+def test_every_number_of_a_figure_is_claimed_where_it_stands(built: Path, figure):
+    found = [each for each in unclaimed(built / "site") if each[1] == f"fig-{figure}"]
+    lesson = (built / "site/lessons/choose-measure-profile.html").read_text("utf-8")
+
+    assert f'id="fig-{figure}"' in lesson
+    assert found == []
+
+
+def test_both_ends_of_an_interval_are_claimed(claims):
+    page, base = "records/timing-cpu.html", "study#/timing/timing-cpu"
+    told = {each["pointer"] for each in claims if each["page"] == page}
+
+    for pair in ("bf16-vs-fp32", "int8-vs-fp32", "int8-vs-bf16"):
+        for end in ("ratio_low", "ratio_high", "aa_low", "aa_high"):
+            assert f"{base}/{end}/{pair}" in told
+    for part in ("floor", "clock", "programs/int8"):
+        assert {f"{base}/{part}/low_s", f"{base}/{part}/high_s"} <= told
 
 
 def test_a_bound_that_no_program_met_is_claimed_of_its_codes(built: Path, claims):

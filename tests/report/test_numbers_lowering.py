@@ -15,7 +15,9 @@ from report.numbers.lowering import (
     Preflight,
     read_preflight,
 )
+from report.numbers.padding import jump, points, worst
 from report.numbers.study import work_out
+from report.numbers.worked_lowering import elements_at, packed_at
 from tests.report.numbers_ground import content, edited, evidence, study
 
 RECORD = "preflight-tpu"
@@ -115,6 +117,95 @@ def test_formula_and_compiler_stand_apart():
 
     assert above.number == peak.number - formula.number > 0
     assert (formula.kind, peak.kind, above.kind) == ("computed", "estimated", "estimated")
+    over = values.lookup(f"study#/lowering/{RECORD}/fits/decode-step/tpu7x/over_formula")
+    assert over.number == pytest.approx(101_559_831_040 / (252 * 201_326_592))
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "unit"),
+    [
+        ("staircase/policies/int8/k/v5e/18/0", "estimated", "B"),
+        ("staircase/sizes/18", "given", ""),
+        ("staircase/base/0", "given", ""),
+        ("ledger/int8-64x128x64/operands/x/elements", "computed", ""),
+        ("ledger/int8-64x128x64/operands/x/argument", "estimated", "B"),
+        ("ledger/int8-64x128x64/operands/x/tiled/v5e", "estimated", "B"),
+        ("ledger/int8-64x128x64/output/elements", "computed", ""),
+        ("ledger/int8-64x128x64/output/ideal_bits", "computed", "bit"),
+        ("ledger/int8-64x128x64/output/nbytes", "computed", "B"),
+        ("ledger/int8-64x128x64/output/argument", "estimated", "B"),
+        ("ledger/int8-64x128x64/totals/ideal_bytes", "computed", "B"),
+        ("ledger/int8-64x128x64/totals/argument/cpu", "estimated", "B"),
+        ("ledger/int8-64x128x64/totals/output/v5e", "estimated", "B"),
+        ("instructions/shapes/256x256x256/int8/v5e/counts/s8", "estimated", ""),
+        ("programs/int8-64x128x64/targets/v5e/memory_bytes/temporary", "estimated", "B"),
+        ("programs/int8-64x128x64/targets/v5e/got/dots/0/output", "estimated", ""),
+        ("programs/int8-64x128x64/requested/dots/0/output", "given", ""),
+        ("steps/decode-step/targets/v5e/arguments/0/ideal_bytes", "computed", "B"),
+        ("steps/decode-step/targets/v5e/arguments/0/tiled_bytes", "estimated", "B"),
+        ("targets/v5e/usable_memory/as_printed", "estimated", ""),
+        ("fits/decode-step/inputs/layers", "given", ""),
+        ("fits/decode-step/targets/v5e/largest", "estimated", ""),
+        ("fits/decode-step/targets/v5e/refusal/sizes/needed/as_printed", "estimated", ""),
+        ("fits/decode-step/targets/v5e/refusal/sizes/needed/bytes", "estimated", "B"),
+        ("fits/decode-step/formula_cache_bytes_per_sequence", "computed", "B"),
+    ],
+)
+def test_a_compilers_word_a_shape_and_a_request_are_told_apart(path, kind, unit):
+    value = study().values.lookup(f"{RECORD}#/{path}")
+
+    assert (value.kind, value.unit) == (kind, unit)
+
+
+def test_the_staircase_has_its_steps_and_its_packed_bytes(run):
+    found = points(run)
+    before, after = jump(found)
+    most = worst(found)
+
+    assert [(p.size, p.tiled, p.ideal) for p in (before, after)] == [
+        (128, 8_192, 64 * 128),
+        (129, 16_384, 64 * 129),
+    ]
+    assert (most.policy, most.dimension, most.size) == ("int4", "k", 1)
+    assert (most.tiled, most.ideal) == (512, 64 * 1 * 4 / 8)
+    values = study().values
+    for point in found:
+        assert values.lookup(point.size_at).number == point.size
+        assert values.lookup(point.tiled_at).number == point.tiled
+    base = f"study#/lowering/{RECORD}/staircase"
+    assert (values[f"{base}/jump"].number, values[f"{base}/worst"].number) == (2, 16)
+
+
+def test_products_of_as_many_elements_share_their_sum(run):
+    values, ledgers = study().values, run.ledgers
+    plain, scaled = (
+        {elements_at(run, ledgers[f"{policy}-64x128x64"]) for policy in policies}
+        for policies in (("int8", "bf16-int4", "fp4"), ("int8-scaled",))
+    )
+
+    assert [values[pointer].number for pointer in plain] == [64 * 128 + 128 * 64]
+    assert [values[pointer].number for pointer in scaled] == [64 * 128 + 128 * 64 + 64 + 64]
+    assert all(
+        values[elements_at(run, each)].number == sum(row.elements for row in each.operands)
+        for each in ledgers.values()
+    )
+
+
+def test_targets_that_are_given_the_same_arguments_share_their_packed_bytes(run):
+    step = run.steps["decode-step"]
+    (pointer,) = {packed_at(run, "steps", step, target) for target in step.targets}
+    value = study().values[pointer]
+
+    assert value.number == 805_306_368 * 2 + 393_216
+    assert (value.kind, value.unit, len(value.inputs)) == ("computed", "B", 3)
+
+
+def test_a_sum_is_not_told_where_a_part_of_it_is_unknown(run):
+    compiled = run.steps["decode-step"].targets["v5e"]
+    unsized = replace(compiled.arguments[0], ideal_bytes=None)
+
+    assert replace(compiled, arguments=(unsized, *compiled.arguments[1:])).packed_bytes is None
+    assert replace(compiled, arguments=()).packed_bytes is None
 
 
 @pytest.mark.parametrize(
@@ -189,6 +280,10 @@ CELL = "/instructions/shapes/256x256x256/int8/v5e"
         ("/fits/decode-step/targets/v5e/largest", 1.5, "largest"),
         ("/targets/v5e/usable_memory/bytes", "16 GB", "usable_memory/bytes"),
         ("/scope/platform", "tpu", "scope/platform"),
+        (f"{CELL}/counts", {"s8`": 32}, "counts/s8`"),
+        ("/ledger/int8-64x128x64/operands/w/tiled", {"v5e; text": 8_192}, "tiled/v5e; text"),
+        ("/steps", {"decode/step": {}}, "steps/decode/step"),
+        ("/instructions/shapes", {"": {}}, "instructions/shapes/"),
         ("/request/batch", "many", "request/batch"),
         ("/request/targets", ["v5e"], "options/targets"),
         ("/lab", "precision_profile", "lab"),

@@ -12,6 +12,7 @@ from report.numbers.precision import POLICIES, PrecisionRun
 from report.numbers.sweep import Cache, SweepRun
 from report.numbers.sweep_pointers import kind, section, unit
 from report.numbers.traffic import tile_in, tiled_bytes, traffic_of
+from report.numbers.worked_elsewhere import work_out_elsewhere
 from report.numbers.worked_sweep import study_sweep, work_out_sweep
 from report.numbers.workings import Workings
 from tests.report.numbers_ground import edited, study
@@ -27,6 +28,7 @@ from tests.report.sweep_ground import (
     sweep,
     timed,
     timing,
+    values_of,
 )
 
 SECOND = {1: 1.0, 64: 2.0}
@@ -85,6 +87,75 @@ def test_ceilings_are_the_best_of_the_probe_each_from_the_rows_it_may_come_from(
     assert ceilings.cached.row == "triad-1024kib"
     assert {p: c.per_s for p, c in ceilings.matrix.items()} == pytest.approx(MATRIX)
     assert ceilings.ridge("bf16") == pytest.approx(40)
+
+
+def test_each_row_of_the_probe_that_claims_a_rate_has_its_best_and_its_median():
+    values, probe = values_of(sweep(alike(SECOND))), "study#/sweep/known/probe"
+    found = {
+        name: values[f"{probe}/{name}"].number
+        for name in ("triad-65536kib/per_s", "triad-65536kib/median_per_s")
+    }
+
+    assert list(found.values()) == pytest.approx([MEMORY, MEMORY / 2])
+    assert values[f"{probe}/int8-square-1024/per_s"].number == pytest.approx(MATRIX["int8"])
+    assert values[f"{probe}/int8-square-1024/per_s"].unit == "OP/s"
+    assert values[f"{probe}/copy-1024kib/median_per_s"].unit == "B/s"
+
+
+def test_a_row_of_the_probe_below_the_floor_has_no_rate():
+    values = values_of(sweep(alike(SECOND), floor_s=1e-3))
+
+    assert "study#/sweep/known/probe/triad-1024kib/per_s" not in values
+    assert "study#/sweep/known/probe/triad-65536kib/per_s" in values
+
+
+def test_a_share_is_the_rate_over_the_lower_ceiling_at_its_intensity():
+    work, seconds = 2 * 512 * 1024 * 1024, 20e-3
+    values, here = values_of(sweep(alike({512: seconds}))), "study#/sweep/known"
+    point = {
+        name: values[f"{here}/fp32-m512/{name}"].number
+        for name in ("per_s", "bound_per_s", "share")
+    }
+
+    assert point["per_s"] == pytest.approx(work / seconds)
+    assert point["bound_per_s"] == MATRIX["fp32"]
+    assert point["share"] == pytest.approx(work / seconds / MATRIX["fp32"])
+    assert values[f"{here}/fp32/best_over_matrix"].number == pytest.approx(point["share"])
+
+
+def test_what_the_compiler_counts_at_most_is_an_estimate_and_the_tiles_are_computed():
+    least = 2 * (1024 + 1024 * 1024) + 4 * 1024
+    values = values_of(sweep(alike({1: 1.0}), accessed={"bf16-m1": 5 * least}))
+    counted = values["study#/sweep/known/compiler_over_least"]
+
+    assert (counted.number, counted.kind) == (5, "estimated")
+    assert counted.inputs == (
+        "known#/results/bf16-m1/compiler_accessed_bytes",
+        "study#/sweep/known/bf16-m1/minimum_bytes",
+    )
+    assert values["study#/sweep/known/tiled_over_least"].kind == "computed"
+    untold = values_of(sweep(alike({1: 1.0})))["study#/sweep/known/compiler_over_least"]
+    assert (untold.number, untold.reason) == (None, "the compiler reports no bytes accessed")
+
+
+def test_products_of_other_records_have_the_rates_that_may_be_claimed():
+    """The lab's BF16 product of 64 × 128 × 64, as if it had lasted a millisecond."""
+    lasting = {"bf16": timing(1e-3), "fp32": timing(9 * FLOOR_S), "int8": timing(9 * FLOOR_S)}
+    recorded = study().runs["precision-cpu"]
+    run = replace(
+        recorded,
+        floor=replace(recorded.floor, empty_call=timing(FLOOR_S)),
+        setting=replace(recorded.setting, device_kind="cpu", cpu_model=MACHINE.cpu_model),
+        results=tuple(replace(each, timing=lasting[each.policy]) for each in recorded.results),
+    )
+    note = Workings()
+    work_out_elsewhere({"known": sweep(alike(SECOND)), run.name: run}, note)
+    base = "study#/sweep/known/elsewhere/precision-cpu/balanced-bf16"
+
+    assert {pointer.rpartition("-")[2] for pointer in note.values} == {"bf16/per_s", "bf16/share"}
+    assert note.values[f"{base}/per_s"].number == pytest.approx(2 * 64 * 128 * 64 / 1e-3)
+    bound = min(MATRIX["bf16"], 64 / 3 * CACHED)
+    assert note.values[f"{base}/share"].number == pytest.approx(2 * 64 * 128 * 64 / 1e-3 / bound)
 
 
 def test_memory_is_not_measured_with_arrays_that_are_not_well_beyond_the_caches():

@@ -91,7 +91,8 @@ def test_every_value_stands_at_its_pointer_with_a_reason_where_there_is_none():
     assert known[f"{base}/programs/int8/median_s"].number == recorded().median_s("int8-first")
     for pointer in (pointer for pointer in known if pointer.startswith(base)):
         assert known[pointer].number is not None or known[pointer].reason
-        assert known[pointer].kind == ("computed" if pointer.endswith("/least_s") else "measured")
+        shapes = pointer.endswith(("/least_s", "/pairs"))
+        assert known[pointer].kind == ("computed" if shapes else "measured")
 
 
 def test_a_faster_program_is_told_only_of_this_device():
@@ -106,6 +107,39 @@ def test_a_faster_program_is_told_only_of_this_device():
     figure = verdicts.draw(run)
     assert run.scope.statement in figure.caption
     assert "nothing of another device" in figure.caption
+
+
+def test_each_series_of_each_process_has_its_ends_its_median_and_what_was_flagged():
+    run = made_up()
+    series = dict(run.processes[1].series)
+    series["bf16-first"] = Series(samples_ns=(20_000, 20_002) * 49 + (9_000_000, 19_998))
+    run = replace(
+        run,
+        processes=(run.processes[0], replace(run.processes[1], series=series), *run.processes[2:]),
+    )
+
+    found = values_of(run)
+
+    base = "series/2/bf16-first"
+    assert found[f"{base}/minimum_s"] == 19.998e-6
+    assert found[f"{base}/median_s"] == pytest.approx(20.001e-6)
+    assert found[f"{base}/maximum_s"] == 9e-3
+    assert found[f"{base}/flagged"] == found["programs/bf16/flagged"] == 1
+    assert found["series/1/bf16-first/flagged"] == found["programs/fp32/flagged"] == 0
+
+
+def test_the_pairs_that_are_told_are_counted():
+    assert values_of(made_up(fp32=20.0, bf16=10.0, int8=20.001))["pairs_told"] == 2
+    assert values_of(made_up())["pairs_told"] == 0
+    assert values_of(made_up())["pairs"] == 3
+
+
+def test_the_reach_of_a_band_is_what_twins_differ_by():
+    run = made_up(fp32=20.0, bf16_first=17.0, bf16_second=21.0)
+    figure = strips.draw(run)
+
+    assert values_of(run)["programs/bf16/aa_reach"] == pytest.approx(4 / 17, rel=1e-2)
+    assert f"study#/timing/{RUN}/programs/bf16/aa_reach" in figure.title, "the widest one"
 
 
 def test_identical_programs_are_never_ranked():
@@ -198,6 +232,7 @@ def test_the_claim_is_as_coarse_as_the_processes_differ():
 
     assert run.resolution_s("fp32") == pytest.approx(2e-6)
     assert values_of(run)["programs/fp32/claim"] == "22\u00a0µs"
+    assert values_of(run)["programs/fp32/claimed_to"] == "2\u00a0µs"
 
 
 def test_outliers_are_shown_and_stay_in_the_run():

@@ -10,11 +10,13 @@ from report.content import load_content
 from report.errors import ContentFault
 from report.evidence import verify_all
 from report.figures.gallery import entries
+from report.numbers.lowering import GENERATIONS, POLICIES
 from report.numbers.statements import hold
 from report.numbers.study import work_out
 from report.pages.site import render_site
 from report.record import load_record
 from report.tables import set_tables
+from tests.archive.unclaimed import unclaimed
 from tests.conftest import PROJECT
 from tests.report.numbers_ground import evidence
 from tests.report.test_site import LESSON, drawing, with_lesson
@@ -233,3 +235,95 @@ def test_a_program_by_reference_shows_its_bytes_in_all_and_operand_by_operand(pa
         assert each["shape"] in operands
         assert f"{each['ideal_bytes']:,}" in operands
         assert f"{each['tiled_bytes']:,}" in operands
+
+
+def test_every_number_that_these_pages_mark_is_a_claim(built):
+    exhibits = {"instruction-matrix", "padding-staircase", "what-fits", "byte-ledger"}
+    left = [
+        (page, exhibit, text)
+        for page, exhibit, text in unclaimed(built / "site")
+        if page in {"preflight.html", f"records/{RECORD}.html"} or exhibit[4:] in exhibits
+    ]
+
+    assert not left
+
+
+@pytest.fixture(scope="module")
+def claimed(site):
+    """The pointer of each number on the record's page, by its element."""
+    found = json.loads(site["claims.json"])["claims"]
+    return {
+        each["id"]: each["pointer"] for each in found if each["page"].endswith(f"{RECORD}.html")
+    }
+
+
+def rows_of(pages, table):
+    """The rows of a table of the record's page: each a list of cells."""
+    html = pages[f"records/{RECORD}.html"].partition(f'id="tab-{RECORD}-{table}"')[2]
+    body = html.partition("<tbody>")[2].partition("</tbody>")[0]
+    return [
+        re.findall(r"<t[hd].*?</t[hd]>", row, flags=re.S)
+        for row in re.findall(r"<tr.*?</tr>", body, flags=re.S)
+    ]
+
+
+def pointers(cell, claimed):
+    return [claimed[found] for found in re.findall(r'id="(v-\d+)"', cell)]
+
+
+def test_each_count_of_the_matrix_is_that_of_its_own_row_and_column(pages, claimed):
+    rows = rows_of(pages, "instructions-256x256x256")
+
+    for policy, (_, *cells) in zip(POLICIES, rows, strict=True):
+        for target, cell in zip(GENERATIONS, cells, strict=True):
+            for pointer in pointers(cell, claimed):
+                assert pointer.startswith(f"{CELLS}/{policy}/{target}/counts/")
+                assert f"</span> {pointer.rpartition('/')[2]}" in cell
+
+
+def test_each_size_of_the_ledger_is_that_of_its_own_operand(pages, claimed):
+    parts = ("totals", "operands/x", "operands/w", "operands/x_scales", "operands/w_scales")
+    rows = rows_of(pages, "ledger-64x128x64")
+    names = [re.sub("<[^>]*>", " ", row[0]) for row in rows]
+    first = next(at for at, name in enumerate(names) if name.split()[:2] == ["INT8,", "rescaled,"])
+
+    for part, row in zip((*parts, "output"), rows[first:], strict=False):
+        here = f"{RECORD}#/ledger/int8-scaled-64x128x64/{part}"
+        elements, ideal, host, cpu, tiled = (pointers(cell, claimed) for cell in row[1:])
+        cpu_at, tiled_at = (
+            ("argument/cpu", "argument") if part == "totals" else ("argument", "tiled")
+        )
+        if part != "totals":
+            assert elements == [f"{here}/elements"]
+        assert (ideal, host) == ([f"{here}/ideal_bytes"], [f"{here}/nbytes"])
+        assert cpu == [f"{here}/{cpu_at}"]
+        assert {pointer.rpartition("/")[0] for pointer in tiled} == {f"{here}/{tiled_at}"}
+
+
+def test_what_fits_is_that_of_its_own_generation(pages, claimed):
+    for target, row in zip(GENERATIONS, rows_of(pages, "fits-decode-step"), strict=True):
+        here = f"{RECORD}#/fits/decode-step/targets/{target}"
+        worked = f"study#/lowering/{RECORD}/fits/decode-step/{target}/formula"
+        peak, refused = f"{here}/memory_bytes/peak", f"{here}/refusal/sizes"
+        assert [pointers(cell, claimed) for cell in row[1:]] == [
+            [f"{RECORD}#/targets/{target}/usable_memory/as_printed"],
+            [f"{here}/largest"],
+            [worked, worked],
+            [peak, peak],
+            [],
+            [f"{refused}/needed/as_printed", f"{refused}/available/as_printed"],
+        ]
+
+
+def test_targets_that_compile_alike_show_what_one_of_them_takes(pages, claimed):
+    report = json.loads((PROJECT / f"lab/records/{RECORD}/report.json").read_text("utf-8"))
+    rows = rows_of(pages, "got-1x127x65")
+    temporary = [(row[6], pointers(row[6], claimed)) for row in rows]
+
+    assert sum(map(len, (found for _, found in temporary))) > 50
+    for cell, found in temporary:
+        for pointer in found:
+            _, program, _, target, *place = pointer.partition("#/")[2].split("/")
+            memory = report["programs"][program]["targets"][target]
+            assert place == ["memory_bytes", "temporary"]
+            assert f">{memory['memory_bytes']['temporary']:,}<" in cell

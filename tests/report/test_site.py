@@ -225,6 +225,65 @@ def test_a_report_on_a_record_that_is_not_there_is_refused(parts):
     assert any("precision-tpu" in fault.found for fault in caught.value.faults)
 
 
+def faults_with(parts, /, **changes):
+    """What is said of the report with `changes`: place, and what was found there."""
+    content = parts["content"]
+    slug, report = next(iter(content.reports.items()))
+    changed = replace(content, reports={slug: replace(report, **changes)})
+    try:
+        render_site(**(parts | {"content": changed}))
+    except ContentFault as error:
+        return {(f.where.partition(" ")[2], f.found) for f in error.faults}
+    return set()
+
+
+def test_a_report_names_the_record_that_its_target_and_its_machine_are_of(parts):
+    """Else one run would be judged, and another one named, on a page of one title."""
+    found = faults_with(parts, record="precision-batch-one", baseline=None)
+
+    metric = "precision-cpu#/results/outlier-int8/relative_l2_error"
+    versions = "precision-cpu/environment#/versions/jax"
+    assert ("target.metric", f"{metric}, of precision-cpu") in found
+    assert ("hardware.versions", f"{versions}, of precision-cpu") in found
+    assert {place for place, _ in found} == {
+        "target.metric",
+        *(f"hardware.{fact}" for fact in ("processor", "hosts", "JAX devices")),
+        *(f"hardware.{fact}" for fact in ("backend", "versions")),
+    }
+
+
+@pytest.mark.parametrize(
+    ("metric", "found"),
+    [
+        ("study#/precision/precision-cpu/int8_outlier_ratio", ""),
+        ("precision-cpu/environment#/devices/count", ""),
+        ("study#/precision/precision-batch-one/int8_outlier_ratio", "precision-batch-one"),
+        ("timing-cpu#/request/seed", "timing-cpu"),
+        ("study#/timing/timing-cpu/programs/int8/least_s", "sweep-cpu and timing-cpu"),
+        ("formats#/bf16/max_finite", "no record"),
+    ],
+)
+def test_a_target_is_of_the_record_or_worked_out_from_it(parts, metric, found):
+    (report,) = parts["content"].reports.values()
+    target = replace(report.target, metric=metric, format="scientific(1)")
+
+    faults = faults_with(parts, target=target)
+
+    assert faults == ({("target.metric", f"{metric}, of {found}")} if found else set())
+
+
+def test_what_is_documented_of_a_machine_may_stand_beside_it(parts):
+    (report,) = parts["content"].reports.values()
+    cited = "None of {value}`chips#/v5e/hbm_capacity; documented`."
+    hardware = report.parts["hardware"] | {"chips": cited}
+    claimed = hardware | {"chips": "{value}`timing-cpu/environment#/devices/count; integer`"}
+
+    assert faults_with(parts, parts=report.parts | {"hardware": hardware}) == set()
+    assert faults_with(parts, parts=report.parts | {"hardware": claimed}) == {
+        ("hardware.chips", "timing-cpu/environment#/devices/count, of timing-cpu")
+    }
+
+
 def test_what_a_record_says_is_shown_as_text(parts):
     hostile = "</script><img src=x onerror=alert(1)> *a* {value}`b` $c$ <!-- \\(d\\)"
     name, proof = next(iter(parts["evidence"].items()))

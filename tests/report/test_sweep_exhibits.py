@@ -14,7 +14,7 @@ from report.numbers.worked_sweep import study_sweep
 from report.pages.sweep_page import in_words
 from report.tables import sweep as tables
 from tests.report.numbers_ground import study
-from tests.report.sweep_ground import FLOOR_S, alike, elsewhere, sweep
+from tests.report.sweep_ground import FLOOR_S, alike, elsewhere, said, sweep, values_of
 from tests.report.test_figures import _labels
 
 CLAIMED = {1: 1e-3, 2: 1e-3, 64: 4e-3, 512: 30e-3}
@@ -49,8 +49,8 @@ def test_a_figure_can_be_drawn_of_every_outcome(module, name):
     figure = module.draw(RUNS[name])
 
     assert figure.title.endswith(".")
-    assert re.search(r"\d", figure.title)
-    assert "Not a TPU result." in figure.caption
+    assert re.search(r"\d", said(figure.title, RUNS[name]))
+    assert "Not a TPU result." in said(figure.caption, RUNS[name])
     assert len(figure.data) == len(figure.table.rows) == len(RUNS[name].points)
     for drawing in (figure.drawing.wide, figure.drawing.narrow):
         root = ElementTree.fromstring(drawing)
@@ -61,7 +61,9 @@ def test_a_figure_can_be_drawn_of_every_outcome(module, name):
 
 
 def test_the_title_gives_the_rates_and_the_share_that_follow_from_the_times():
-    assert text(batch_sweep.draw(RUNS["claimed"]).title) == (
+    run = RUNS["claimed"]
+
+    assert said(batch_sweep.draw(run).title, run) == (
         "From m = 1 to 512, FP32 goes from 2.10 GFLOP/s to 35.8 GFLOP/s, 18 % of the rate that "
         "square products reached on the same device."
     )
@@ -70,16 +72,20 @@ def test_the_title_gives_the_rates_and_the_share_that_follow_from_the_times():
 def test_a_sweep_without_a_claim_says_so_and_draws_no_point():
     figure = batch_sweep.draw(RUNS["short"])
 
-    assert "No rate of this sweep may be claimed" in figure.title
+    assert said(figure.title, RUNS["short"]) == (
+        "No rate of this sweep may be claimed: every call is shorter than 10.0 µs."
+    )
     assert "<circle" not in figure.drawing.wide
     assert all(row["per_s"] is None and row["share"] is None for row in figure.data)
 
 
 def test_points_below_the_floor_are_named_and_left_out():
-    figure = batch_sweep.draw(RUNS["mixed"])
+    run = RUNS["mixed"]
+    figure = batch_sweep.draw(run)
 
-    assert "claims no rate: FP32 m = 1, BF16 m = 1, INT8 m = 1" in text(figure.caption)
-    assert text(figure.title).startswith("From m = 2 to 64")
+    caption = said(figure.caption, run)
+    assert "(10.0 µs) claims no rate: FP32 m = 1, BF16 m = 1, INT8 m = 1" in caption
+    assert said(figure.title, run).startswith("From m = 2 to 64")
 
 
 def test_points_above_the_ceilings_are_named_and_not_clipped():
@@ -95,34 +101,44 @@ def test_points_above_the_ceilings_are_named_and_not_clipped():
 
 def test_integer_rates_are_never_written_in_flop():
     drawn = batch_sweep.draw(RUNS["claimed"])
-    cells = [row[2].text for row in drawn.table.rows if row[0].text.startswith("INT8")]
+    cells = [row[2] for row in drawn.table.rows if row[0].text.startswith("INT8")]
 
     assert cells
-    assert all("OP/s" in cell and "FLOP" not in cell for cell in cells)
+    assert all("OP/s" in cell.text and "FLOP" not in cell.text for cell in cells)
+    assert all("OP/s" in cell.format for cell in cells)
 
 
 def test_the_traffic_title_says_what_the_compiler_counts_and_why():
-    assert traffic_models.draw(RUNS["reversed"]).title == (
+    run = RUNS["reversed"]
+
+    assert said(traffic_models.draw(run).title, run) == (
         "At m = 1 the compiler counts 5.0 times the least traffic for BF16, since its program "
         "first converts all weights from bf16 to f32."
     )
 
 
 def test_the_traffic_title_without_a_compiler_or_caches_claims_less():
-    assert "This compiler tells no bytes" in traffic_models.draw(RUNS["claimed"]).title
-    assert traffic_models.draw(RUNS["unknown caches"]).title == (
+    told, unknown = RUNS["claimed"], RUNS["unknown caches"]
+
+    assert said(traffic_models.draw(told).title, told) == (
+        "This compiler tells no bytes; plain tiles would move at most 2.2 times the least traffic."
+    )
+    assert said(traffic_models.draw(unknown).title, unknown) == (
         "Of 12 products only the least traffic is known."
     )
 
 
 def test_a_compiler_that_counts_the_least_is_said_to():
-    run = sweep(alike({1: 1e-3}), accessed={"fp32-m1": 4 * (1024 + 2**20 + 1024)})
+    least = 4 * (1024 + 2**20 + 1024)
+    run = sweep(alike({1: 1e-3}), accessed={"fp32-m1": least * 26 // 25})
 
-    assert "counts the least traffic" in traffic_models.draw(run).title
+    assert said(traffic_models.draw(run).title, run) == (
+        "The compiler counts at most 1.04 times the least traffic."
+    )
 
 
 def test_the_tiled_model_says_whose_it_is_and_in_which_memory():
-    caption = traffic_models.draw(RUNS["claimed"]).caption
+    caption = said(traffic_models.draw(RUNS["claimed"]).caption, RUNS["claimed"])
 
     assert "our own model, after [Lam, Rothberg and Wolf]" in caption
     assert "256 × 256 in every policy" in caption
@@ -137,7 +153,7 @@ def words(name):
     ("name", "said"),
     [
         ("claimed", "Every point of this sweep lasts that long."),
-        ("short", "9 of 9 points are shorter and claim none."),
+        ("short", "points; integer` points are shorter and claim none."),
         ("short", "No batch claims a rate."),
         ("one batch", "One batch claims a rate, m = 1"),
         ("claimed", "From m = 64 on, each doubling of the rows takes at least 1.5 times as long"),
@@ -164,6 +180,13 @@ def test_points_above_the_memory_slope_are_explained_by_the_cache():
 
     assert "Above the memory slope: m = 1." in said
     assert "{value}`known#/caches/2/bytes; bytes`, so it need not come from memory" in said
+
+
+def test_points_that_claim_nothing_are_counted():
+    values = values_of(RUNS["mixed"])
+
+    assert values["study#/sweep/known/unclaimed"].number == 3
+    assert values["study#/sweep/known/points"].number == 9
 
 
 def test_every_record_stands_under_the_ceilings_of_its_own_device_alone():
