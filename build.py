@@ -161,8 +161,10 @@ def run(options: Namespace, voice: Voice) -> int:
 def record(options: Namespace, voice: Voice) -> int:
     """Keep a run as a record; rename or remove one."""
     from report.archive import records
+    from report.archive.start import next_step
     from report.command_line import LAB, next_command, usage
 
+    step: tuple[str, ...] = ("check",)
     shelf = options.records
     if options.rename:
         old, new = options.rename
@@ -176,10 +178,12 @@ def record(options: Namespace, voice: Voice) -> int:
         own = options.content / "lab"
         evidence = records.add(options.run, options.name, shelf, LAB, **kept, own=own)
         told = f"{shelf / options.name}: kept, {evidence.level}."
+        step = next_step(options.name, options.content, evidence)
     else:
         usage("record takes RUN_DIR --as NAME, or --rename OLD NEW, or --remove NAME.")
-    stale = ("--allow-stale",) if options.allow_stale else ()
-    voice.result(f"{told} Next: {next_command(options, 'check', *stale)}")
+    if options.allow_stale:
+        step = ("check", "--allow-stale")
+    voice.result(f"{told} Next: {next_command(options, *step)}")
     return 0
 
 

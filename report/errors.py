@@ -106,12 +106,16 @@ def raise_if_any(
         raise error(summary, faults, hint)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint with the nearest of `known`, or with a few of them when none is near."""
+def near_names(name: str, known: Sequence[str], likeness: float = 0.6) -> list[str]:
+    """The nearest of `known`, the best first; a likeness of 1 is the same name."""
     from difflib import get_close_matches  # noqa: PLC0415  slow to import; only a fault needs it
 
+    return get_close_matches(name, known, n=3, cutoff=likeness)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint with the nearest of `known`, or with a few of them when none is near."""
     names = sorted(known)
-    near = get_close_matches(name, names, n=3, cutoff=0.6)
-    if near:
+    if near := near_names(name, names):
         return f"Did you mean {' or '.join(near)}?"
     return f"Known: {', '.join(names[:12])}{', …' if len(names) > 12 else ''}." if names else ""

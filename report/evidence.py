@@ -21,6 +21,7 @@ _SOURCES = "sources/lab/"
 
 _FAILED = "A run that failed is no evidence:"
 _RESTORE = "Restore the record's files, from version control or from whoever made it."
+_MEND = "Run it again, or mend it and write its manifest anew: README.md says what a run holds."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +62,18 @@ def verify_manifest(record: Record, lab: Path | None = None) -> Evidence:
 
 
 def verify_all(
-    records: Iterable[Record], lab: Path, allow_stale: bool = False, own: Path | None = None
+    records: Iterable[Record],
+    lab: Path,
+    allow_stale: bool = False,
+    own: Path | None = None,
+    *,
+    kept: bool = True,
 ) -> dict[str, Evidence]:
     """Every record as evidence, by name, or one `EvidenceMismatch` with the faults of all.
 
     With `allow_stale`, a record that an earlier lab made comes out as historic. A source that
-    `lab` does not have is looked for in `own`, the reader's own lab.
+    `lab` does not have is looked for in `own`, the reader's own lab. What is not yet `kept` is a
+    run that asks to become a record.
     """
     evidence: dict[str, Evidence] = {}
     failed: list[Fault] = []
@@ -77,18 +84,18 @@ def verify_all(
     for record in records:
         if record.failed:
             failed += file_faults(record)
-            to_run.append(_run_again(record, lab))
+            to_run.append(run_again(record, lab))
             continue
         altered += file_faults(record)
         changes = tuple(source_changes(record, lab, own))
         if changes and not allow_stale:
-            stale += [_stale_fault(record, change, lab) for change in changes]
-            to_measure.append(_run_again(record, lab))
+            stale += [_stale_fault(record, change, lab, own) for change in changes]
+            to_measure.append(run_again(record, lab))
         level: Level = "historic" if changes else "current"
         evidence[record.name] = Evidence(record=record, level=level, lab_changes=changes)
     kinds = (
         (failed, _FAILED, f"Run it again: {'; '.join(to_run)}"),
-        (altered, "Records are not what was recorded:", _RESTORE),
+        (altered, "Records are not what was recorded:", _RESTORE if kept else _MEND),
         (
             stale,
             "Records were measured with other sources:",
@@ -96,22 +103,37 @@ def verify_all(
         ),
     )
     summaries = [summary for faults, summary, _ in kinds if faults]
+    summary = summaries[0] if len(summaries) == 1 else "Records do not match:"
     raise_if_any(
         EvidenceMismatch,
-        summaries[0] if len(summaries) == 1 else "Records do not match:",
+        summary if kept else "The run cannot become a record:",
         [*failed, *altered, *stale],
         hint="\n".join(hint for faults, _, hint in kinds if faults),
     )
     return evidence
 
 
-def _run_again(record: Record, lab: Path) -> str:
-    """The command that measures a record again, or makes a run that is no record yet."""
-    shelf = record.folder.parent
-    if shelf.name != "records":
-        return f"python build.py run {quote(str(record.config.get('lab', 'LAB')))}"
+def run_again(record: Record, lab: Path) -> str:
+    """What measures a record again, or makes a run that is no record yet."""
+    shelf, name = record.folder.parent, quote(record.folder.name)
     own = "" if shelf.parent == lab else f" --content {quote(str(shelf.parent))}"
-    return f"python build.py run {quote(record.folder.name)}{own}"
+    if not _is_of(record, lab):
+        again = "run your program again"
+        keep = f", then python build.py record RUN_DIR --as {name} --replace{own}"
+        return f"{again}{keep}" if shelf.name == "records" else again
+    if shelf.name != "records":
+        return f"python build.py run {quote(_lab_of(record))}"
+    return f"python build.py run {name}{own}"
+
+
+def _lab_of(record: Record) -> str:
+    return str(record.config.get("lab") or record.report.get("lab") or "LAB")
+
+
+def _is_of(record: Record, lab: Path) -> bool:
+    """Whether `lab` has the program that made a record; one that tells no program may be its."""
+    name = _lab_of(record)
+    return name == "LAB" or (name.isidentifier() and (lab / f"{name}.py").exists())
 
 
 def file_faults(record: Record) -> list[Fault]:
@@ -123,7 +145,7 @@ def file_faults(record: Record) -> list[Fault]:
     for path, recorded in record.manifest.items():
         where = f"{record.name}/{path}"
         if path not in found:
-            faults.append(Fault(where=where, found="missing", expected="a file, as recorded"))
+            faults.append(Fault(where=where, found="missing", expected="a file, as listed"))
         elif found[path].sha256 != recorded:
             how = _how_changed(record.folder / path, recorded, found[path].sha256)
             faults.append(Fault(where=where, found=how, expected=f"SHA-256 {recorded:.12}"))
@@ -170,7 +192,8 @@ def source_changes(record: Record, lab: Path, own: Path | None = None) -> Iterat
             )
 
 
-def _stale_fault(record: Record, change: SourceChange, lab: Path) -> Fault:
+def _stale_fault(record: Record, change: SourceChange, lab: Path, own: Path | None = None) -> Fault:
+    is_own = own and not _is_of(record, lab) and not (lab / change.path).exists()
     if change.found is None:
         found = "missing"
     else:
@@ -178,14 +201,15 @@ def _stale_fault(record: Record, change: SourceChange, lab: Path) -> Fault:
         if change.line_endings_only:
             found += ", which differs only by its line endings"
     return Fault(
-        where=f"{lab.name}/{change.path}",
+        where=f"{own if is_own else lab.name}/{change.path}",
         found=found,
         expected=f"SHA-256 {change.recorded:.12}, the source that measured {record.name}",
+        remedy=f"The run has it, in {_SOURCES}{change.path}." if is_own else "",
     )
 
 
 def _how_changed(path: Path, recorded: str, found: str) -> str:
-    changed = f"changed since it was recorded, to SHA-256 {found:.12}"
+    changed = f"changed since its manifest was written, to SHA-256 {found:.12}"
     if path.stat().st_size <= MAX_JSON_BYTES and _same_but_line_endings(
         path.read_bytes(), recorded
     ):

@@ -251,7 +251,8 @@ class _Reading:
             self.fault(
                 path,
                 f"the schema {found!r}",
-                schema.replace("[a-z_]+", "<lab>").replace("[12]", "2"),
+                schema.replace("[12]", "2").replace("[a-z_]+", "<lab>")
+                + (", the lab's name in a-z and _" if "[a-z_]+" in schema else ""),
             )
             return None
         return value

@@ -148,8 +148,9 @@ def test_the_next_command_is_for_the_same_content(assay: Command, house: Path, r
     kept = assay(house, "record", run, "--as", "precision-mine", "--content", mine)
     shared = assay(house, "record", run, "--as", "precision-mine")
 
-    assert f"Next: python build.py check --content '{mine}'\n" in kept.stdout
-    assert shared.stdout.endswith("Next: python build.py check\n")
+    new = "python build.py new report precision-mine --record precision-mine"
+    assert kept.stdout.endswith(f"Next: {new} --content '{mine}'\n")
+    assert shared.stdout.endswith(f"Next: {new}\n")
     edit_lab(house)
     stale = assay(house, "check", "--content", mine)
     assert f"measure again: python build.py run precision-mine --content '{mine}'\n" in stale.stderr

@@ -17,6 +17,7 @@ from report.archive import manifest
 from report.errors import UsageFault, did_you_mean
 from report.evidence import Evidence, verify_all, verify_manifest
 from report.folder import RESERVED, exchange
+from report.numbers.study import read_all
 from report.record import Record, load_record
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -57,14 +58,15 @@ def add(
     allow_stale: bool = False,
     own: Path | None = None,
 ) -> Evidence:
-    """Copy a finished run onto the shelf as `name`, once it has been verified.
+    """Copy a finished run onto the shelf as `name`, once all has been checked that a build checks.
 
     With `allow_stale`, a run made by another lab is kept too, as historic evidence. `own` is the
     reader's own lab.
     """
     _check_name(name)
     record = load_record(run)
-    evidence = verify_all([record], lab, allow_stale=allow_stale, own=own)[record.name]
+    proofs = verify_all([record], lab, allow_stale=allow_stale, own=own, kept=False)
+    read_all(proofs)
     with changing(records):
         target = records / name
         if os.path.lexists(target) and not replace:
@@ -78,7 +80,7 @@ def add(
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(run / path, copy, follow_symlinks=False)
         put(name, records)
-    return evidence
+    return proofs[record.name]
 
 
 def rename(old: str, new: str, records: Path) -> None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from report.errors import BackendMissing, EvidenceMismatch, UsageFault
-from report.evidence import verify_manifest
+from report.evidence import run_again, verify_manifest
 from report.record import load_record
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +91,7 @@ def request(folder: Path, labs: Mapping[str, Mapping[str, str]]) -> tuple[str, l
     if lab not in labs:
         raise EvidenceMismatch(
             f"{record.name} cannot be measured again: {lab} made it.",
-            hint=f"Labs here: {', '.join(labs)}.",
+            hint=f"Instead, {run_again(record, _ROOT / 'lab')}",
         )
     # A lab that takes their number starts its processes itself.
     if "processes" not in labs[lab] and recorded.get("processes", 1) != 1:

@@ -11,6 +11,7 @@ from textwrap import fill
 from report.archive import records
 from report.archive.records import NAME
 from report.errors import ContentFault, UsageFault
+from report.evidence import Evidence
 from report.numbers.factors import fields_of, known_factors
 from report.numbers.own import escaped, numbers_of, sections_of
 from report.record import Record, load_record
@@ -28,6 +29,8 @@ def start(name: str, content: Path, shelf: Path, record: str = "") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     form = _TEMPLATE.replace("# FACTORS", _factors(found))
     text = re.sub("RECORD(?![A-Z])", record or _RECORD, fitted(form, found))
+    if found:
+        text = text.replace(_COVERED, covered_by(found))
     for fact, told in known_of(found).items() if found else ():
         text = re.sub(f"(?m)^  {fact}: null +", f"  {fact}: {told}   ", text, count=1)
     try:
@@ -99,6 +102,36 @@ def known_of(record: Record) -> dict[str, str]:
     return known
 
 
+def covered_by(record: Record) -> str:
+    """What the manifest of a record covers, by the files that it lists, as a YAML text."""
+    parts = dict.fromkeys(path.partition("/")[0] for path in record.manifest)
+    *most, last = [_FILES.get(part, part if part.isalpha() else f"`{part}`") for part in parts]
+    told = f"The manifest of the record covers its {', '.join(most)} and {last}."
+    return fill(told, 100, initial_indent=">-\n    ", subsequent_indent="    ")
+
+
+def next_step(name: str, content: Path, evidence: Evidence) -> tuple[str, ...]:
+    """What to do with a new record: start a report, when none names it and one could stand on it.
+
+    Nothing was run where only a compiler spoke, so no report rests on that.
+    """
+    reports = content / "reports"
+    named = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
+    texts = (path.read_text("utf-8", errors="replace") for path in reports.glob("*.yaml"))
+    taken = (reports / f"{name}.yaml").exists() or any(map(named.search, texts))
+    if taken or evidence.record.report.get("lab") == "preflight":
+        return ("check",)
+    return ("new", "report", name, "--record", name)
+
+
+_FILES = {
+    "config.json": "configuration",
+    "environment.json": "environment",
+    "report.json": "results",
+    "foreign": "published report",
+}
+"""What a reader calls a file or a folder of a run, where that is not its name."""
+_COVERED = "null                  # what the record's manifest covers"
 _FACT = re.compile(r"^  (?P<name>[A-Za-z][A-Za-z -]*): .*\n(?:    .*\n)*", re.MULTILINE)
 """A fact of the form, with the lines that go on with it."""
 _OPTIONAL = ("numerical error", "stored operands")
@@ -114,6 +147,9 @@ _TEMPLATE = """\
 # A number from the record is never typed. Point at it, and say how it prints:
 #   {value}`RECORD#/results/outlier-int8/relative_l2_error; error`
 # A number that you chose is marked as given: {given}`1 %`
+# What looks measured is refused where it is typed: a number with a unit, a decimal, 1e-3, 3x,
+# 12 times smaller. Counts, shapes, dates, names and versions may stand: one of 3 cases, 64 × 128,
+# Python 3.12, Llama-3.1. The title and the names of facts take no roles; say it in words there.
 
 title: null            # one line: what was found or decided
 number: 1              # of this report; each release of it takes the next number
@@ -164,7 +200,7 @@ precision_policy:
   inference cache: null       # the key-value cache, if there is one
 
 evidence:
-  hashes: The manifest of the record covers its request, sources, inputs, programs and outputs.
+  hashes: null                  # what the record's manifest covers
   numerical error: >-
     INT8 {value}`RECORD#/results/balanced-int8/relative_l2_error; error`, BF16
     {value}`RECORD#/results/balanced-bf16/relative_l2_error; error`; with the outlier, INT8

@@ -4,16 +4,23 @@ A method that finds a fault notes it and returns a stand-in, so that reading goe
 made the form raises when `faults` is not empty, so a stand-in never leaves this package.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from typing import Final, TypeVar
 
 from report.content.strict import Node, describe
+from report.content.typed import typed_numbers
 from report.errors import Fault, ReportError, did_you_mean
 
 _T = TypeVar("_T")
 _EPOCH = date(1970, 1, 1)
+_ROLE = re.compile(r"\{[a-z]+\}`[^`]*`?")
 MAX_INTEGER: Final = 10**18
+_SAY_IT = (
+    "Say it in words, and print the number below: {value}`pointer; format`, or {given}`…` if you "
+    "chose it. A version may be written v3.1 or Llama-3.1."
+)
 
 
 class Form:
@@ -50,6 +57,21 @@ class Form:
             self.fault(node.line, key, describe(node.value), "text", hint)
             return ""
         return node.value.strip()
+
+    def plain(self, key: str, default: str | None = None) -> str:
+        """Text that is printed as it stands, in which no role is read and no number is typed."""
+        text = self.text(key, default)
+        self.check_plain(text, self.line_of(key), key)
+        return text
+
+    def check_plain(self, text: str, line: int, key: str = "") -> None:
+        """Note what `text`, which is printed as it stands, must not hold."""
+        if role := _ROLE.search(text):
+            found = f"{role[0]}, which is printed as it stands here"
+            self.fault(line, key, found, "plain text", _SAY_IT)
+        for number in typed_numbers(_ROLE.sub("", text)):
+            found = f"the number {number[0]!r} is typed"
+            self.fault(line, key, found, "words, and numbers of names, shapes and dates", _SAY_IT)
 
     def text_or_none(self, key: str) -> str | None:
         """Text, or `None` where the file says null or nothing."""
@@ -172,6 +194,8 @@ class Form:
         if node is None:
             return []
         items = node.value if isinstance(node.value, list) else [node]
+        if optional and all(item.value is None for item in items):
+            return []
         wrong = [item for item in items if type(item.value) is not kind or item.value in ("", 0)]
         if not isinstance(node.value, list) or wrong or not items:
             found = ", ".join(describe(item.value) for item in wrong or items) or "an empty list"

@@ -29,6 +29,7 @@ _NULL = re.compile(r"|~|null")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,29})\.[0-9]{1,30}(?:e[-+][0-9]{1,3})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DOTTED = re.compile(r"[0-9]+(?:\.[0-9]+){2,}")
 _POWER = re.compile(r"([-+]?[0-9]+)(\.[0-9]+)?[eE]([-+]?)([0-9]+)")
 _DOUBTFUL = [
     (re.compile(r"(?i)null|true|false"), "Write it in lower case, or in quotes if it is text."),
@@ -190,6 +191,10 @@ class _Builder:
                 expected="a number, or text in quotes",
                 remedy=f"Write {plain}, or put it in quotes if it is text.",
             )
+            return None
+        if _DOTTED.fullmatch(text):
+            remedy = "Write a date as 2026-01-31; put anything else in quotes."
+            self.fault(line, f"{text}, which is neither a number nor a date", remedy=remedy)
             return None
         for pattern, remedy in _DOUBTFUL:
             if pattern.fullmatch(text):

@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Literal, cast
 from report.content.form import Form
 from report.content.shelf import Text, forms, lists, texts
 from report.content.strict import Scalar, read_yaml
-from report.errors import Fault
+from report.errors import Fault, near_names
 from report.specs import PLATFORMS
 
 Outcome = Literal["hold", "adopt", "reject"]
@@ -234,7 +234,7 @@ def load_glossary(folder: Path, faults: list[Fault]) -> Mapping[str, Term]:
     for text, entries in lists(folder, faults):
         for entry in entries:
             term = Term(
-                term=entry.text("term"),
+                term=entry.plain("term"),
                 definition_markdown=entry.text("definition"),
                 symbol=entry.text("symbol", ""),
                 path=text.path,
@@ -284,7 +284,9 @@ def _document(
 def _front_value(form: Form, key: str, kind: type) -> Scalar:
     if kind is int:
         return form.integer(key)
-    return form.day(key) if kind is date else form.text(key)
+    if kind is date:
+        return form.day(key)
+    return form.text(key) if key == "deck" else form.plain(key)
 
 
 def _order(document: Document) -> int:
@@ -295,7 +297,7 @@ def _report(text: Text, form: Form) -> DecisionReport:
     report = DecisionReport(
         path=text.path,
         slug=text.slug,
-        title=form.text("title"),
+        title=form.plain("title"),
         date=form.day("date"),
         number=form.integer("number", minimum=1),
         record=form.text("record"),
@@ -322,6 +324,7 @@ def _part(form: Form, part: str) -> Mapping[str, str | None]:
     if part in form and not form.is_null(part):
         written = form.form(part)
         facts = {fact: written.text_or_none(fact) for fact in written}
+        _check_names(written, REPORT_FACTS[part])
     return facts | {fact: None for fact in REPORT_FACTS[part] if fact not in facts}
 
 
@@ -331,6 +334,20 @@ def _license(form: Form) -> str | None:
         expected = "an SPDX identifier, such as CC-BY-4.0, or an address that begins with https://"
         form.fault(form.line_of("license"), "license", repr(stated), expected)
     return stated
+
+
+def _check_names(written: Form, asked: Sequence[str]) -> None:
+    """A fact of one's own may have any plain name, but no misspelling of one that is missing."""
+    missing = {fact.casefold(): fact for fact in asked if fact not in written}
+    for fact in written:
+        line = written.line_of(fact)
+        written.check_plain(fact, line)
+        name = fact.casefold().replace("_", " ")
+        if fact not in asked and (near := near_names(name, list(missing), likeness=0.8)):
+            meant = missing[near[0]]
+            found = f"the fact {fact!r}, while {meant!r} is missing"
+            remedy = f"Did you mean {meant}? If not, write {meant}: null as well."
+            written.fault(line, "", found, remedy=remedy)
 
 
 def _baseline(form: Form) -> Baseline:

@@ -34,6 +34,8 @@ class Kind:
     """Runs of one lab."""
 
     run: type[Run]
+    lab: str
+    """The name of the lab, which no other may take."""
     read: Callable[[Evidence], Run]
     """The typed run, or EvidenceMismatch with every fault."""
     work_out: Callable[[Any, Workings], None]
@@ -47,12 +49,14 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     precision.SCHEMA: Kind(
         run=PrecisionRun,
+        lab="precision_profile",
         read=read_precision,
         work_out=work_out_precision,
         featured="precision-cpu",
     ),
     lowering.SCHEMA: Kind(
         run=Preflight,
+        lab="preflight",
         read=read_preflight,
         work_out=work_out_lowering,
         featured="preflight-tpu",
@@ -60,6 +64,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     representations.SCHEMA: Kind(
         run=RepresentationsRun,
+        lab=representations.LAB,
         read=read_representations,
         work_out=work_out_representations,
         featured="representations-cpu",
@@ -67,15 +72,24 @@ KINDS: Mapping[str, Kind] = {
     ),
     replay.SCHEMA: Kind(
         run=Replay,
+        lab="replay",
         read=read_replay,
         work_out=work_out_replay,
         featured="replay-published",
     ),
     sweep.SCHEMA: Kind(
-        run=SweepRun, read=read_sweep, work_out=work_out_sweep, featured="sweep-cpu"
+        run=SweepRun,
+        lab=sweep.LAB,
+        read=read_sweep,
+        work_out=work_out_sweep,
+        featured="sweep-cpu",
     ),
     timing.SCHEMA: Kind(
-        run=TimingRun, read=read_timing, work_out=work_out_timing, featured="timing-cpu"
+        run=TimingRun,
+        lab=timing.LAB,
+        read=read_timing,
+        work_out=work_out_timing,
+        featured="timing-cpu",
     ),
 }
 """By the schema of report.json."""
@@ -87,7 +101,9 @@ def read_run(evidence: Evidence) -> Run:
     A run of a lab that has no entry is the reader's own.
     """
     kind = KINDS.get(str(evidence.record.report.get("schema")))
-    return kind.read(evidence) if kind else read_own(evidence)
+    if kind:
+        return kind.read(evidence)
+    return read_own(evidence, taken=[known.lab for known in KINDS.values()])
 
 
 def work_out_runs(runs: Mapping[str, Run], note: Workings) -> None:

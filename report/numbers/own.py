@@ -5,14 +5,15 @@ Nothing is worked out from it, no figure is drawn of it, and no lesson cites it;
 pointed at, and a decision report can stand on it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from report.errors import EvidenceMismatch, raise_if_any
+from report.errors import EvidenceMismatch, Fault, raise_if_any
 from report.evidence import Evidence
+from report.numbers.own_pointers import place
 from report.numbers.reading import Fields
-from report.numbers.run import Scope, read_scope, recorded_at, source_of
+from report.numbers.run import Scope, documents, read_scope, recorded_at, source_of
 from report.source import Source
 from report.specs import PLATFORMS
 
@@ -41,18 +42,23 @@ class OwnRun:
         return f"a run of {self.lab}"
 
 
-def read_own(evidence: Evidence) -> OwnRun:
-    """The run, or EvidenceMismatch naming every fact that is missing or contradicts another."""
+def read_own(evidence: Evidence, taken: Collection[str] = ()) -> OwnRun:
+    """The run, or EvidenceMismatch naming every fact that is missing or contradicts another.
+
+    `taken` are the names of labs that are known here, which write another schema.
+    """
     record = evidence.record
-    report = Fields(record.report, f"{record.name}/report.json")
-    environment = Fields(record.environment, f"{record.name}/environment.json", report.faults)
+    report, environment, config = documents(evidence)
     lab = report.name("lab")
+    _check_name(lab, report, config, taken)
+    _check_parts(report)
     scope = read_scope(report.within("scope"))
     report.within("request")
     used = environment.within("devices").within("used")
     platform = used.choice("platform", PLATFORMS)
     report.within("scope").agree("platform", platform, "the platform of the device that ran")
     _check_statement(scope, report.within("scope"))
+    environment.texts("redacted")
     run = OwnRun(
         name=record.name,
         source=source_of(evidence),
@@ -62,13 +68,34 @@ def read_own(evidence: Evidence) -> OwnRun:
         device=used.name("kind"),
         lab=lab,
     )
+    first: dict[str, Fault] = {}
+    for fault in report.faults:
+        first.setdefault(fault.where, fault)
     raise_if_any(
         EvidenceMismatch,
         f"{record.name} does not tell what every record must:",
-        list({fault.where: fault for fault in reversed(report.faults)}.values()),
+        list(first.values()),
         hint="What a run folder of your own holds is in README.md.",
     )
     return run
+
+
+def _check_name(lab: str, report: Fields, config: Fields, taken: Collection[str]) -> None:
+    """All documents name one lab, and not one that is known here."""
+    if lab in taken:
+        report.fault("lab", f"{lab!r}, a lab of Assay, which writes another schema", "a new name")
+    elif lab:
+        report.agree("schema", f"assay/{lab}/1", "the lab beside it")
+        config.agree("lab", lab, "as in report.json")
+
+
+def _check_parts(report: Fields) -> None:
+    """Each part has a section of the page, with an id of its own."""
+    parts: dict[str, str] = {}
+    for name in sections_of(report.found):
+        twin = parts.setdefault(place(name), name)
+        if twin != name:
+            report.fault(name, f"in letters and digits the same as {twin!r}", "another name")
 
 
 def _check_statement(scope: Scope, fields: Fields) -> None:

@@ -88,7 +88,7 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
 
     memory = work_out_memory(model, content.chips, content.formats, note)
     cache = work_out_cache(model, note)
-    runs, traces = _read(evidence)
+    runs, traces = read_all(evidence)
     ceilings = judge(content.chips, featured(runs, Preflight))
     roofline = work_out_roofline(model, content.chips, ceilings, note)
     work_out_counting(content.chips, note)
@@ -124,7 +124,7 @@ def work_out(evidence: Mapping[str, Evidence], content: Content) -> Study:
     )
 
 
-def _read(
+def read_all(
     evidence: Mapping[str, Evidence],
 ) -> tuple[dict[str, Run], dict[str, Profile]]:
     """Every run and capture, by record, or one refusal with the faults of all."""

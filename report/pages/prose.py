@@ -12,6 +12,7 @@ from html import escape
 from markdown_it.tree import SyntaxTreeNode
 from markupsafe import Markup
 
+from report.content.typed import NOT_TEXT, typed_numbers
 from report.errors import ContentFault, Fault, did_you_mean
 from report.ladder import NATIVE, as_read, calls_it_measured, leads_on
 from report.pages.anchors import NOUNS, AnchorKind
@@ -33,15 +34,8 @@ from report.pages.roles import ROLES, RoleFault, Use
 CODE_MEASURE = 62
 """Characters of code that the text column holds; longer lines are set across the margin."""
 
-UNITS = (
-    "%|percent|bytes?|k?B|[KMGT]i?B|[kKMGTP]?FLOPs?|[kKMGTP]?OPs?|seconds?|milliseconds?"
-    "|microseconds?|[mµun]?s|[mk]?W|[kMG]?Hz|dB"
-)
 _UNMADE = re.compile(r"\]\(\S*|^\[[^\]]+\]:.*|\{[a-z]+\}`", re.MULTILINE)
 """What is left of a link or a role that Markdown could not make one of."""
-NUMBER_WITH_UNIT = re.compile(
-    rf"(?<![\w.,\-])(?:\d[\d.,\u2009\u202f]*)[ \u00a0\u2009\u202f\-]?(?:{UNITS})(?:/s)?(?![\w/])"
-)
 PLAIN = re.compile(r"[^\\`*_{}\[\]$<&!~\n]*")
 """Text in which Markdown has nothing to find."""
 _RAW_HTML = re.compile(r"<(?:[a-zA-Z/!?][^>]*>?)")
@@ -49,7 +43,9 @@ _CHECKPOINT = re.compile(r"(?P<id>[a-z0-9-]+)\s+[—–-]\s+(?P<question>.+)", r
 _CODE_INFO = re.compile(r'(?P<language>[a-z]+)(?:\s*\{title="(?P<title>[^"]*)"\})?')
 _CHOICE = re.compile(r"\([ x]\) +")
 _SILENT_MATH = '<math aria-hidden="true"'
-_FACT = "\ufffc"
+_NUMERAL = re.compile(r"[-−]?[\d.,]+")
+"""A formula that is no more than a number."""
+_FACT = NOT_TEXT
 """Stands for a compiler's fact in the words of a sentence."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _GLUED = re.compile(r"^[.,;:!?)\]’”]+")
@@ -121,7 +117,9 @@ class Galley:
         """One line of text, with roles; `lint=False` for texts that code has worked out."""
         line = self._stand_at(where)
         if PLAIN.fullmatch(markdown):
-            return self._words(markdown, line, lint)
+            if lint:
+                self._check_numbers(markdown, line)
+            return self._words(markdown, line)
         return self._inline(parse_inline(markdown), line, lint=lint)
 
     def claim(self, pointer: str, spelling: str, text: str) -> Claim:
@@ -396,11 +394,12 @@ class Galley:
             self.fault(line, f"{found[0]!r:.60}, which came to no link and no role", remedy)
         if lint:
             self._check_sentences(node, line)
+            self._check_numbers("".join(map(_as_typed, _leaves(node))), line)
         parts: list[str] = []
         for child in node.children:
             if child.type == "softbreak":
                 line += 1
-            parts.append(self._span(child, line, lint))
+            parts.append(self._span(child, line))
         return _glue(parts)
 
     def _check_sentences(self, node: SyntaxTreeNode, line: int) -> None:
@@ -432,6 +431,16 @@ class Galley:
                     "say what the compiler does, or give the measured value a sentence of its own",
                 )
 
+    def _check_numbers(self, text: str, line: int) -> None:
+        """Numbers that look measured are printed from where they stand, never typed."""
+        for found in typed_numbers(text):
+            self.fault(
+                line + text.count("\n", 0, found.start()),
+                f"the number {' '.join(found[0].split())!r} is typed",
+                "point at its value: {value}`pointer; format`, mark what you chose {given}`…`, or "
+                "write a name, such as that of a version, as `code`",
+            )
+
     def _as_words(self, node: SyntaxTreeNode) -> str:
         """A leaf of a paragraph as plain words; a compiler's fact is a mark among them."""
         if node.type == "softbreak":
@@ -449,10 +458,10 @@ class Galley:
             return ""
         return _FACT if value.kind == "estimated" else " "
 
-    def _span(self, node: SyntaxTreeNode, line: int, lint: bool) -> str:
+    def _span(self, node: SyntaxTreeNode, line: int) -> str:
         match node.type:
             case "text":
-                return self._words(node.content, line, lint)
+                return self._words(node.content, line)
             case "text_special":
                 if node.markup in (r"\(", r"\["):
                     remedy = "write $…$ for a formula, or a ```{math} fence"
@@ -463,7 +472,7 @@ class Galley:
             case "hardbreak":
                 return "<br>"
             case "em" | "strong":
-                inner = "".join(self._span(child, line, lint) for child in node.children)
+                inner = "".join(self._span(child, line) for child in node.children)
                 return f"<{node.type}>{inner}</{node.type}>"
             case "code_inline":
                 return f"<code>{escape(node.content)}</code>"
@@ -473,7 +482,7 @@ class Galley:
                 self.fault(line, "$$ inside a paragraph", "use $…$, or a ```{math} fence")
                 return ""
             case "link":
-                return self._link(node, line, lint)
+                return self._link(node, line)
             case "image":
                 self.fault(line, "an image", "draw it as a figure: ```{figure} name")
                 return ""
@@ -482,15 +491,9 @@ class Galley:
         self.fault(line, f"{node.type.replace('_', ' ')} has no place in a text")
         return ""
 
-    def _words(self, text: str, line: int, lint: bool) -> str:
+    def _words(self, text: str, line: int) -> str:
         if found := _RAW_HTML.search(text):
             self.fault(line, f"raw HTML {found[0]!r}", r"write it as `code`, or \< for the sign")
-        if lint and (found := NUMBER_WITH_UNIT.search(text)):
-            self.fault(
-                line,
-                f"the number {found[0]!r} is typed",
-                "point at its value: {value}`pointer; format`, or mark it {given}`…`",
-            )
         return escape(text)
 
     def _math(self, tex: str, line: int, *, display: bool = False) -> str:
@@ -501,7 +504,7 @@ class Galley:
             self.fault(line, error.found, error.remedy)
             return ""
 
-    def _link(self, node: SyntaxTreeNode, line: int, lint: bool) -> str:
+    def _link(self, node: SyntaxTreeNode, line: int) -> str:
         address = str(node.attrs.get("href", ""))
         if any(child.type in {"link", "myst_role"} for child in node.walk() if child is not node):
             self.fault(line, "a role inside a link", "let the role stand alone: it links by itself")
@@ -511,7 +514,7 @@ class Galley:
         elif address.startswith("/"):
             self.fault(line, f"an absolute link {address!r}", "write it relative to this page")
         self.links.setdefault(address, f"{self.path}:{line}")
-        inner = "".join(self._span(child, line, lint) for child in node.children)
+        inner = "".join(self._span(child, line) for child in node.children)
         return f'<a href="{escape(address)}">{inner}</a>'
 
     def _role(self, node: SyntaxTreeNode, line: int) -> str:
@@ -530,6 +533,14 @@ class Galley:
 
 def _leaves(node: SyntaxTreeNode) -> Iterator[SyntaxTreeNode]:
     return (each for each in node.walk() if not each.children and each is not node)
+
+
+def _as_typed(leaf: SyntaxTreeNode) -> str:
+    """A leaf of a paragraph as somebody typed it, where it is text or a number."""
+    if leaf.type in {"softbreak", "hardbreak"}:
+        return "\n"
+    is_number = leaf.type == "math_inline" and _NUMERAL.fullmatch(leaf.content)
+    return leaf.content if is_number or leaf.type.startswith("text") else NOT_TEXT
 
 
 def _as_text(node: SyntaxTreeNode) -> str:

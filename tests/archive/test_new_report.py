@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from report.archive.start import start
+from report.archive import records, runs
+from report.archive.start import next_step, start
 from report.errors import EvidenceMismatch
-from report.evidence import verify
+from report.evidence import verify, verify_all, verify_manifest
 from report.notation import render
 from report.numbers.factors import FACTORS
 from report.numbers.kinds import read_run
@@ -18,7 +19,7 @@ from report.record import load_record
 from tests.archive import word_count
 from tests.archive.conftest import make_key, pin_of
 from tests.archive.test_release import verdict
-from tests.conftest import Command
+from tests.conftest import PROJECT, Command
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("ssh-keygen"), reason="no ssh-keygen: install OpenSSH"
@@ -176,6 +177,130 @@ def test_a_run_of_an_unknown_lab_says_where_it_ran(scope, tmp_path):
 
     with pytest.raises(EvidenceMismatch, match="what every record must"):
         read_run(verify(load_record(run), tmp_path / "lab"))
+
+
+ENVIRONMENT, SCOPE = word_count.ENVIRONMENT, word_count.REPORT["scope"]
+SCOPED = ("", "/platform", "/statement", "/single_device")
+UNTOLD = {
+    "a scope that is no object": ({"scope": "cpu"}, *(f"report.json/scope{k}" for k in SCOPED)),
+    "no request": ({"request": None}, "report.json/request"),
+    "another platform": (
+        {"scope": {**SCOPE, "platform": "gpu", "statement": "GPU. Not a TPU result."}},
+        "report.json/scope/platform",
+    ),
+    "no word of TPUs": ({"scope": {**SCOPE, "statement": "CPU."}}, "report.json/scope/statement"),
+    "no kind of device": (
+        {"environment": {**ENVIRONMENT, "devices": {"used": {"platform": "cpu"}}}},
+        "environment.json/devices/used/kind",
+    ),
+    "a time of another form": (
+        {"environment": {**ENVIRONMENT, "recorded_at": "30.11.2026"}},
+        "environment.json/recorded_at",
+    ),
+    "nothing of redaction": (
+        {"environment": {k: v for k, v in ENVIRONMENT.items() if k != "redacted"}},
+        "environment.json/redacted",
+    ),
+    "a known lab's name": ({"lab": "timing_study"}, "report.json/lab"),
+    "another lab's schema": ({"schema": "assay/letter_count/1"}, "report.json/schema"),
+    "another lab's config": (
+        {"lab": "letter_count", "schema": "assay/letter_count/1"},
+        "config.json/lab",
+    ),
+    "parts of one id": ({"a b": 1, "a-b": 2}, "report.json/a-b"),
+}
+
+
+def keep(run: Path, shelf: Path) -> EvidenceMismatch:
+    """What `record` refuses a run of word_count with, having kept nothing."""
+    (shelf / "lab").mkdir(parents=True)
+    shutil.copy(word_count.__file__, shelf / "lab")
+    with pytest.raises(EvidenceMismatch) as caught:
+        records.add(run, "words", shelf / "records", PROJECT / "lab", own=shelf / "lab")
+    assert not (shelf / "records").exists()
+    return caught.value
+
+
+@pytest.mark.parametrize("case", UNTOLD)
+def test_a_run_that_no_page_could_show_is_not_kept(tmp_path, case):
+    changes, *places = UNTOLD[case]
+
+    refusal = keep(word_count.write(tmp_path / "run", **changes), tmp_path / "mine")
+
+    assert [fault.where for fault in refusal.faults] == [f"run/{place}" for place in places]
+
+
+def test_all_that_a_run_does_not_tell_is_told_at_once(tmp_path):
+    run = word_count.write(tmp_path / "run", environment={**ENVIRONMENT, "redacted": 1}, scope=None)
+
+    places = {fault.where for fault in keep(run, tmp_path / "mine").faults}
+
+    scope = {f"run/report.json/scope{key}" for key in SCOPED}
+    assert places == {"run/environment.json/redacted", *scope}
+
+
+def test_a_run_that_is_not_whole_was_never_recorded_and_is_to_be_mended(tmp_path):
+    run = word_count.write(tmp_path / "run", schema="assay/Word Count/1")
+    (run / "config.json").unlink()
+
+    refusal = keep(run, tmp_path / "mine")
+
+    assert refusal.summary == "The run cannot become a record:"
+    assert refusal.hint.startswith("Run it again, or mend it")
+    schema, config = refusal.faults
+    assert schema.expected == "assay/<lab>/1, the lab's name in a-z and _"
+    assert (config.where, config.found) == ("run/config.json", "missing")
+
+
+def test_a_program_of_ones_own_that_changed_is_run_and_recorded_again_by_hand(tmp_path):
+    lab, own = PROJECT / "lab", tmp_path / "lab"
+    record = load_record(word_count.write(tmp_path / "records/words"))
+    own.mkdir()
+    (own / "word_count.py").write_text("# edited\n", encoding="utf-8")
+
+    with pytest.raises(EvidenceMismatch) as caught:
+        verify_all([record], lab, own=own)
+
+    assert caught.value.hint == (
+        "Restore these files, or measure again: run your program again, then "
+        f"python build.py record RUN_DIR --as words --replace --content {tmp_path}"
+    )
+    (fault,) = caught.value.faults
+    assert fault.where == f"{own}/word_count.py"
+    assert fault.remedy == "The run has it, in sources/lab/word_count.py."
+    with pytest.raises(EvidenceMismatch, match="cannot be measured again") as refused:
+        runs.request(record.folder, {})
+    assert refused.value.hint.endswith(f"--as words --replace --content {tmp_path}")
+
+
+def test_the_form_says_what_the_manifest_of_its_record_covers(tmp_path):
+    word_count.write(tmp_path / "records/words")
+    own = start("words", tmp_path, tmp_path / "records", "words").read_text("utf-8")
+    shelf = PROJECT / "lab/records"
+    ours = start("ours", tmp_path, shelf, "precision-cpu").read_text("utf-8")
+    alone = start("alone", tmp_path, shelf).read_text("utf-8")
+
+    assert "covers its configuration, environment, results and sources." in " ".join(own.split())
+    assert (
+        "covers its configuration, environment, outputs, programs, results, sources and trace."
+        in " ".join(ours.split())
+    )
+    assert "  hashes: null  " in alone
+
+
+def test_a_new_record_is_to_be_reported_until_a_report_names_it(tmp_path):
+    run = word_count.write(tmp_path / "run")
+    kept = verify_manifest(load_record(run))
+    compiled = verify_manifest(load_record(PROJECT / "lab/records/preflight-tpu"))
+    reports = tmp_path / "reports"
+
+    assert next_step("words", tmp_path, kept) == ("new", "report", "words", "--record", "words")
+    assert next_step("compiled", tmp_path, compiled) == ("check",)
+    reports.mkdir()
+    (reports / "a.yaml").write_text("record: words-2\n", encoding="utf-8")
+    assert next_step("words", tmp_path, kept)[0] == "new"
+    (reports / "a.yaml").write_text("record: words  # mine\n", encoding="utf-8")
+    assert next_step("words", tmp_path, kept) == ("check",)
 
 
 def beside(house: Path, **baseline: str) -> Path:

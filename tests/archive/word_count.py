@@ -30,13 +30,13 @@ ENVIRONMENT = {
 }
 
 
-def write(folder: Path, **changes: object) -> Path:
-    """A run folder at `folder`; `changes` are fields of its report."""
-    report = REPORT | changes
-    config = {"schema": "assay/config/1", "lab": "word_count", "options": report["request"]}
+def write(folder: Path, environment: object = ENVIRONMENT, **changes: object) -> Path:
+    """A run folder at `folder`; `changes` are fields of its report, and None takes one out."""
+    report = {key: value for key, value in (REPORT | changes).items() if value is not None}
+    config = {"schema": "assay/config/1", "lab": "word_count", "options": report.get("request", {})}
     files = {
         "config.json": text(config),
-        "environment.json": text(ENVIRONMENT),
+        "environment.json": text(environment),
         "report.json": text(report),
         "sources/lab/word_count.py": Path(__file__).read_bytes(),
     }

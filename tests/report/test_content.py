@@ -271,6 +271,102 @@ def report_of(folder: Path, text: str = REPORT) -> DecisionReport:
     return load_content(written(folder, "reports/r.yaml", text)).reports["r"]
 
 
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("1 title", REPORT.replace("A report", "FP16 softmax takes 3.7 ms and errs by 17 %")),
+        ("1 title", REPORT.replace("A report", "INT8 is 3x faster, 12 times smaller")),
+        ("10 workload", REPORT.replace("modality:", "error of 0.17 in 3.7 ms:")),
+    ],
+)
+def test_a_number_is_not_typed_where_a_text_is_printed_as_it_stands(tmp_path, place, text):
+    with pytest.raises(ContentFault) as caught:
+        report_of(tmp_path, text)
+
+    assert [fault.where for fault in caught.value.faults] == [f"content/reports/r.yaml:{place}"] * 2
+    assert all("is typed" in fault.found for fault in caught.value.faults)
+    assert "{value}`pointer; format`" in caught.value.faults[0].remedy
+
+
+def test_a_role_in_a_title_is_refused_for_what_it_is(tmp_path):
+    title = "The error is {value}`a#/b; percent(1)`"
+
+    with pytest.raises(ContentFault) as caught:
+        report_of(tmp_path, REPORT.replace("title: A report", f"title: {title}"))
+
+    (fault,) = caught.value.faults
+    assert "{value}`a#/b; percent(1)`, which is printed as it stands" in fault.found
+
+
+@pytest.mark.parametrize("key", ["title", "description", "eyebrow"])
+def test_what_a_lesson_says_of_itself_types_no_number(tmp_path, key):
+    lines = [line for line in LESSON.splitlines() if not line.startswith(f"{key}:")]
+    text = "\n".join([lines[0], f"{key}: It errs by 17 %.", *lines[1:]])
+
+    with pytest.raises(ContentFault, match=rf"a\.md:2 {key}: the number '17 %' is typed"):
+        load_content(written(tmp_path, "lessons/a.md", text))
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "INT8 for one matrix product, on hold",
+        "FP8 on v5e misses its target in one of 3 cases",
+        "A product of 64 × 128 × 64 on 8x TPU v5e, 30 November 2026",
+        "Llama-3.1 8B under JAX 0.10: W8A8 with groups of 16",
+    ],
+)
+def test_a_title_may_name_shapes_formats_and_versions(tmp_path, title):
+    assert report_of(tmp_path, REPORT.replace("A report", f'"{title}"')).title == title
+
+
+@pytest.mark.parametrize(
+    ("written_", "meant"),
+    [("modalty", "modality"), ("Modality", "modality"), ("latency_target", "latency target")],
+)
+def test_a_misspelt_fact_is_told_beside_the_one_that_is_missing(tmp_path, written_, meant):
+    text = REPORT.replace("modality: A product., latency target: null", f"{written_}: Text.")
+
+    with pytest.raises(ContentFault) as caught:
+        report_of(tmp_path, text)
+
+    (fault,) = caught.value.faults
+    assert fault.where == "content/reports/r.yaml:10 workload"
+    assert fault.found == f"the fact {written_!r}, while {meant!r} is missing"
+    assert f"Did you mean {meant}?" in fault.remedy
+
+
+def test_a_fact_of_ones_own_may_resemble_one_that_is_answered(tmp_path):
+    text = REPORT.replace("modality: A product.", "modality: A product., modalities: Two.")
+
+    assert report_of(tmp_path, text).parts["workload"]["modalities"] == "Two."
+
+
+@pytest.mark.parametrize("until", ["", "[]", "[null]", "\n    - null"])
+def test_waiting_for_nothing_is_one_fault_on_hold_and_none_otherwise(tmp_path, until):
+    decision = f"decision:\n  outcome: hold\n  statement: Hold.\n  until: {until}\n"
+    text = REPORT.replace("decision: {outcome: adopt, statement: Adopt.}\n", decision)
+
+    with pytest.raises(ContentFault) as caught:
+        report_of(tmp_path, text)
+
+    (fault,) = caught.value.faults
+    assert fault.where.endswith("decision.until")
+    assert fault.found == "on hold, and until nothing"
+    adopted = report_of(tmp_path, text.replace("outcome: hold", "outcome: adopt"))
+    assert adopted.decision.until == ()
+
+
+@pytest.mark.parametrize("day", ["30.11.2026", "2026.11.30"])
+def test_a_date_of_another_form_is_answered_with_ours(tmp_path, day):
+    with pytest.raises(ContentFault) as caught:
+        report_of(tmp_path, REPORT.replace("2026-11-30", day))
+
+    (fault,) = caught.value.faults
+    assert fault.found == f"{day}, which is neither a number nor a date"
+    assert "2026-01-31" in fault.remedy
+
+
 def test_facts_that_nobody_recorded_make_a_draft(tmp_path):
     report = report_of(tmp_path)
 

@@ -273,9 +273,74 @@ def test_all_faults_come_out_together(set_text):
     assert [fault.where for fault in galley.faults] == ["a.md:1", "a.md:3", "a.md:5"]
 
 
+TYPED = {
+    "was 0.17, and": "0.17",
+    "the speedup 3.2": "3.2",
+    "a 1.4e-3 error": "1.4e-3",
+    "an error of 2e-5": "2e-5",
+    "of 2.4 × 10⁻³": "2.4 × 10⁻³",
+    "near 10⁻⁷": "10⁻⁷",
+    "about .5 of it": ".5",
+    "off by −3.7 ms": "−3.7 ms",
+    "off by -3.7 ms": "-3.7 ms",
+    "from 3-5 ms": "5 ms",
+    "errs by 17 per cent": "17 per cent",
+    "1,024 tokens/s": "1,024 tokens/s",
+    "300 steps per second": "300 steps per second",
+    "in 12 000 bytes": "12 000 bytes",
+    "it is 3x faster": "3x",
+    "is 3× as fast": "3×",
+    "12 times smaller": "12 times smaller",
+    "3 times the error": "3 times the",
+    "grew 5-fold": "5-fold",
+    "a factor of 12": "factor of 12",
+    "takes **3.7** ms": "3.7 ms",
+    "takes 3.7\nms": "3.7 ms",
+    "errs by 17 \\%": "17 %",
+    "takes $3.7$ ms": "3.7 ms",
+    "a [0.17](b.html) error": "0.17",
+    "Python 3.12 took 3.7 ms": "3.7 ms",
+}
+
+
+@pytest.mark.parametrize("text", TYPED)
+def test_what_looks_measured_is_never_typed(set_text, text):
+    found = [fault.found for fault in set_text(text)[0].faults]
+
+    assert found == [f"the number {TYPED[text]!r} is typed"]
+
+
+def test_every_typed_number_of_a_paragraph_is_told_with_its_line(set_text):
+    galley, _ = set_text("first 0.17 and 3 ms,\nthen 12 times smaller")
+
+    assert [(fault.where, fault.found.split("'")[1]) for fault in galley.faults] == [
+        ("a.md:1", "0.17"),
+        ("a.md:1", "3 ms"),
+        ("a.md:2", "12 times smaller"),
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
-    ["FP32 stays", "v5p-8 has four", "in 2026 it", "10⁻⁷", "a factor of 2.7", "`16 GB`", "3 chips"],
+    [
+        "FP32 stays",
+        "v5p-8 has four",
+        "in 2026 it, on 2026-01-31 or 30.11.2026",
+        "`16 GB` and `0.17`",
+        "3 chips",
+        "one of 3 cases; three remedies",
+        "64 × 128 × 64, 4x4, 128 x k, $m$ × $n$ or 3 × $k$",
+        "8x H100, 4 × v5e or 2x TPU",
+        "read once and used 64 times, 20 times over",
+        "the same 20 times the same",
+        "the 5th to the 95th percentile, p99",
+        "Python 3.11 to 3.14, JAX 0.10.2, section 3.1, v2.5, Llama-3.1 8B",
+        "10⁹ rows below $2^{31}$, 2/127 or $0.5 + 1$",
+        "<https://doi.org/10.1137/1.9780898718027>",
+        "W8A8, INT4, E4M3B11FNUZ, TPU7x, SHA-256, x86-64",
+        "{given}`17 %` and {given}`3x` faster",
+        "{value}`study#/share; percent(1)` more",
+    ],
 )
 def test_numbers_that_are_names_counts_or_code_may_stand(set_text, text):
     assert set_text(text)[0].faults == []
