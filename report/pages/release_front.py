@@ -67,11 +67,9 @@ def set_front(press: Press, imprint: Imprint, figures: Mapping[str, Figure]) -> 
 
 def facts_of(report: DecisionReport) -> tuple[tuple[str, str], ...]:
     """What stands under the title of a report on a front page."""
-    missing = len(report.missing)
-    status = f"DRAFT: {missing} not recorded" if missing else "Final"
     return (
         ("Declared date", report.date.isoformat()),
-        ("Status", status),
+        ("Status", "DRAFT" if report.missing else "Final"),
         ("Evidence", f"[{report.record}](records/{report.record}.html)"),
         *superseded(report),
     )
