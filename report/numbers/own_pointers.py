@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from report.exhibit import Kind
 
@@ -33,12 +34,26 @@ def is_timed(keys: Sequence[str]) -> bool:
 
 
 def section(part: str, keys: Sequence[str]) -> str:
-    """The section of the record's page: the document's, or that of a part of its report."""
+    """The place on the record's page: the row of a value, or the section of a whole part."""
     if part:
         return {"config": "request"}.get(part, part)
+    if named := row(keys):
+        return named
     return "request" if keys[0] in {"schema", "lab", "request"} else place(keys[0])
 
 
 def place(part: str) -> str:
     """The id of the section that shows one part of a report."""
     return f"part-{re.sub('[^a-z0-9]+', '-', part.lower()).strip('-')}"
+
+
+def row(keys: Sequence[str]) -> str:
+    """The id of the row that shows the value at `keys`, written as a pointer writes them.
+
+    All entries of a list are at the row where it begins; a whole part of a report has none.
+    """
+    named = list(keys)
+    while named and named[-1].isdecimal():
+        named.pop()
+    path = "/".join(quote(key, safe="").replace("~", "~7E") for key in named)
+    return f"at/{path}".replace("%", "~") if len(named) > 1 else ""

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from report.content import DecisionReport
 from report.exhibit import Figure
 from report.numbers.precision import PrecisionRun
 from report.pages.press import Page, Press, deck_of
 from report.pages.prose import Galley
 from report.pages.record_list import record_summary
-from report.pages.report_page import OUTCOMES, path_of
+from report.pages.release_front import facts_of, lead_of
+from report.pages.report_page import path_of
+from report.pages.verdict import OUTCOMES
 
 FEATURED = "error-by-policy"
 """The figure of the front page."""
@@ -17,28 +20,44 @@ FEATURED_RESULT = "outlier-int8"
 """The result whose number the front page follows to its source."""
 
 
+HEADLINE = "Numbers that say where they are from"
+ABOUT_THE_FIGURE = (
+    "Smaller formats save bytes and add error. Here both are measured, with what mends the error"
+    " and what a time may claim."
+)
+PROMISE = (
+    "Each number leads to the recorded run, the formula or the document it came from. A changed"
+    " byte stops the build."
+)
+
+
 def set_index(press: Press, figures: Mapping[str, Figure]) -> None:
+    lead = leading_report(press)
+    headline, deck = headline_of(press, figures)
     page = Page(
         path="index.html",
         kind="home",
         title="Assay",
         description="A precision report in which every number leads to where it came from.",
-        eyebrow="Hardware and precision reports",
+        eyebrow=f"Decision report {lead.number}" if lead else "Hardware and precision reports",
+        deck=deck,
+        facts=facts_of(lead) if lead else (),
         records=tuple(press.evidence),
-        terms=False,
     )
     galley = press.galley(page.path)
     featured = [
         Markup(press.desk.exhibits.place("fig", name, 1, galley))
         for name in figures
-        if name == FEATURED
+        if name == FEATURED and not lead
     ]
     records = [record_summary(press, name, page.path) for name in press.evidence]
     press.set(
         page,
         galley,
+        lead=lead_of(press, lead, galley, figures) if lead else None,
+        headline=headline,
         figures=featured,
-        trail=follow_one_number(press, galley),
+        trail=[] if lead else follow_one_number(press, galley),
         lessons=[
             {
                 "title": lesson.title,
@@ -68,6 +87,22 @@ def set_index(press: Press, figures: Mapping[str, Figure]) -> None:
         formats=len(press.content.formats),
         terms=len(press.content.glossary),
     )
+
+
+def leading_report(press: Press) -> DecisionReport | None:
+    """The newest report, where there is no lesson that the first page could be about."""
+    found = [each for each in press.content.reports.values() if each.record in press.evidence]
+    newest = max(found, key=lambda each: (each.date, each.slug), default=None)
+    return None if press.content.lessons else newest
+
+
+def headline_of(press: Press, figures: Mapping[str, Figure]) -> tuple[str, str]:
+    """What the first page says it is about: the figure that it shows, or else the first lesson."""
+    if FEATURED in figures:
+        return HEADLINE, f"{ABOUT_THE_FIGURE} {PROMISE}"
+    for lesson in press.content.lessons:
+        return lesson.title, deck_of(lesson)
+    return HEADLINE, PROMISE
 
 
 def follow_one_number(press: Press, galley: Galley) -> list[Markup]:

@@ -1,5 +1,6 @@
 """The press: what every page shares (navigation, scope, terms) and the templates that set it."""
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -210,7 +211,7 @@ class _CompiledTemplates(BytecodeCache):
 
 def environment(templates: Path, store: Store | None = None) -> Environment:
     """Jinja, strict: everything escaped, every undefined name an error."""
-    return Environment(
+    made = Environment(
         bytecode_cache=_CompiledTemplates(store) if store else None,
         loader=FileSystemLoader(templates),
         autoescape=True,
@@ -218,6 +219,13 @@ def environment(templates: Path, store: Store | None = None) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["breakable"] = breakable
+    return made
+
+
+def breakable(name: str) -> Markup:
+    """A pointer, or a name of several words, that may break after each of them."""
+    return Markup("<wbr>").join(re.split(r"(?<=[/_.])(?=.)", name))
 
 
 def term_anchor(term: str) -> str:

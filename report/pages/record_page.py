@@ -253,16 +253,22 @@ def code(text: str) -> Cell:
 
 def flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Nested JSON as dotted names and printed values, nothing left out."""
+    for keys, text in leaves(value, (name,) if name else ()):
+        yield ".".join(keys), text
+
+
+def leaves(value: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The same, each with the keys that lead to it; a list of plain values is one of them."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
-            yield from flat(inner, f"{name}.{key}" if name else str(key))
+            yield from leaves(inner, (*keys, str(key)))
     elif isinstance(value, list) and not any(isinstance(inner, (list, dict)) for inner in value):
-        yield name, ", ".join(_scalar(inner) for inner in value) or "none"
+        yield keys, ", ".join(_scalar(inner) for inner in value) or "none"
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from flat(inner, f"{name}.{index}")
+            yield from leaves(inner, (*keys, str(index)))
     else:
-        yield name, _scalar(value)
+        yield keys, _scalar(value)
 
 
 def told_and_untold(environment: Mapping[str, Any]) -> Context:

@@ -1,9 +1,7 @@
 """Pages to look things up in: tables, records, workings, downloads, glossary, search."""
 
-import re
 from collections.abc import Mapping
 from hashlib import sha256
-from html import escape
 
 from markupsafe import Markup
 
@@ -14,7 +12,7 @@ from report.numbers.values import Value, anchor
 from report.pages.anchors import relative
 from report.pages.desk import Heading
 from report.pages.exhibits import Context, FigureFiles, size
-from report.pages.press import Page, Press
+from report.pages.press import Page, Press, breakable
 from report.pages.prose import Galley
 from report.pages.record_kinds import SETTERS
 from report.pages.record_list import record_summary
@@ -177,11 +175,6 @@ def working(press: Press, value: Value, galley: Galley) -> Context:
         "result": in_full(value, galley),
         "reason": value.reason,
     }
-
-
-def breakable(pointer: str) -> Markup:
-    """A pointer that may break after each of its keys."""
-    return Markup(re.sub(r"(?<=[/_])", "<wbr>", escape(pointer)))
 
 
 def in_full(value: Value, galley: Galley) -> Markup:

@@ -20,8 +20,8 @@ from report.pages.exhibits import Context
 from report.pages.press import Page, Press
 from report.pages.prose import Galley
 from report.pages.record_page import code, record_table
+from report.pages.verdict import OUTCOMES, superseded, verdict_of
 
-OUTCOMES = {"hold": "On hold", "adopt": "Adopted", "reject": "Rejected"}
 PARTS = {
     "workload": "Workload",
     "hardware": "Hardware",
@@ -30,7 +30,6 @@ PARTS = {
     "interpretation": "Interpretation",
     "scope": "Scope",
 }
-COMPARATORS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 
 
 def path_of(report: DecisionReport) -> str:
@@ -219,6 +218,7 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
             ("Status", report.status.capitalize()),
             ("Evidence", f"[{report.record}](../records/{report.record}.html)"),
             ("Manifest", f"sha256 `{evidence.record.manifest_sha256[:12]}`"),
+            *superseded(report),
         ),
         records=(report.record,),
         contents=True,
@@ -255,22 +255,7 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
         return Markup(html)
 
     galley.headings.append(Heading(level=2, id="decision", text="Decision"))
-    metric = galley.inline(
-        f"{{value}}`{report.target.metric}; {report.target.format}`", f"{report.path} target.metric"
-    )
-    target = {
-        "statement": text(report.target.statement, "target.statement"),
-        "metric": Markup(metric),
-        "threshold": f"{COMPARATORS[report.target.comparator]}"
-        f" {render(report.target.threshold, report.target.format)}",
-        "met": measured is not None and report.target.met_by(measured),
-    }
-    decision = {
-        "outcome": report.decision.outcome,
-        "word": OUTCOMES[report.decision.outcome],
-        "statement": text(report.decision.statement, "decision.statement"),
-        "until": [text(step, "decision.until") for step in report.decision.until],
-    }
+    verdict = verdict_of(press, report, galley)
     parts = []
     for number, (part, facts) in enumerate(report.parts.items(), 1):
         galley.headings.append(Heading(level=2, id=part, text=f"{number} {PARTS[part]}"))
@@ -303,14 +288,15 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
         )
     record = evidence.record
     against = comparison_of(press, report, galley)
+    galley.headings.append(Heading(level=2, id="basis", text="What this report stands on"))
     press.set(
         replace(page, records=cited(press, galley, report)),
         galley,
         against=against,
         status=report.status,
         missing=[name.replace("_", " ").replace(".", ": ", 1) for name in report.missing],
-        target=target,
-        decision=decision,
+        verdict=verdict,
+        supersedes=report.supersedes,
         parts=parts,
         number=report.number,
         date=report.date.isoformat(),

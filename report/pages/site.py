@@ -46,6 +46,7 @@ from report.pages.reference import (
     set_table_page,
     set_workings,
 )
+from report.pages.release_front import PROMISED, set_front
 from report.pages.report_page import add_anchors, path_of, set_report
 from report.pages.search import search_text
 from report.pages.timing_page import add_timing_anchors
@@ -112,7 +113,10 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     )
 
     once = partial(_kept(press, figures, tables, shop).once, press)
-    once("index", lambda: set_index(press, figures))
+    if imprint:
+        once("index", lambda: set_front(press, imprint, figures))
+    else:
+        once("index", lambda: set_index(press, figures))
     set_documents(press, once, lessons, "lesson")
     for path, deck in TABLE_DECKS.items():
         once(path, partial(set_table_page, press, path, deck))
@@ -138,7 +142,8 @@ def render_site(  # noqa: PLR0917 (one argument for each room before this one)
     site |= exhibit_files(figures, evidence)
     site.update(archives)
     site["claims.json"] = claims(press)
-    check_links(site, finished=press.finished, promised=(RUNTIME,), written=press.written)
+    promised = (RUNTIME, *(PROMISED if imprint else ()))
+    check_links(site, finished=press.finished, promised=promised, written=press.written)
     return site
 
 

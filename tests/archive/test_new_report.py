@@ -106,6 +106,10 @@ def test_a_run_of_a_lab_that_nobody_here_knows_becomes_a_signed_release(
     own = (house / "releases/words-1/records/words.html").read_text(encoding="utf-8")
     assert "These pages do not know this lab" in own
     assert "0.000125" in own
+    assert 'id="at/results/wall_s"' in own
+    first = (house / "releases/words-1/index.html").read_text(encoding="utf-8")
+    assert 'href="records/words.html#at/results/accuracy"' in first
+    assert "CPU word count. Not a TPU result." in first
 
 
 def test_a_report_on_ones_own_lab_is_set_beside_its_baseline(house, assay: Command, tmp_path):
@@ -156,7 +160,7 @@ def test_values_of_an_unknown_lab_say_what_their_names_say(tmp_path):
         "results/wall_s": ("measured", "s"),
         "results/estimated/text_bytes": ("estimated", "B"),
     }
-    assert values.place_of("words#/results/wall_s") == "records/words.html#part-results"
+    assert values.place_of("words#/results/wall_s") == "records/words.html#at/results/wall_s"
     assert render(values.lookup("words#/results/lap~1one").number, "text") == "3 values"
 
 
