@@ -344,12 +344,12 @@ def look_up(load: Any, pointer: str) -> Any:
         return (entry["exact"], entry["unit"]) if "exact" in entry else entry["number"]
     part = {"": "report", "trace": "trace/summary"}.get(part, part)
     value = load(f"records/{record}/{part}.json")
-    for part in path.split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
+    for key in (part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]):
         value = value[int(key)] if isinstance(value, list) else value[key]
     if isinstance(value, list) and not any(isinstance(item, (dict, list)) for item in value):
         return f"{len(value):,} values"
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+    plain = (f"{value}", "ns") if path.endswith("_ns") and type(value) is int else value
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else plain
 
 
 def reads_as(text: str, value: Any) -> bool:
@@ -361,8 +361,8 @@ def reads_as(text: str, value: Any) -> bool:
         return Fraction(value) == Fraction(2) ** int(text[1:].translate(PLAIN))
     digits, _, unit = text.replace("\u00a0×\u00a010", "e").translate(PLAIN).partition("\u00a0")
     size, base = UNITS[unit]
-    amount, (step, of) = (value[0], UNITS[value[1]]) if words else (value, (1, base))
-    printed, exact = Decimal(digits), Decimal(f"{amount}")
+    step, of = UNITS[value[1]] if words and (unit or value[1] != "ns") else (1, base)
+    printed, exact = Decimal(digits), Decimal(value[0] if words else f"{value}")
     sizes = printed.adjusted(), exact.adjusted(), int(printed.as_tuple().exponent)
     if (unit and of != base) or max(map(abs, sizes)) > 400:
         return False

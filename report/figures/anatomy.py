@@ -5,36 +5,21 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
+from report.exhibit import Cell, Column, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.axes import log_x
 from report.figures.render import render as draw_both
 from report.notation import render
-from report.numbers.representations import OUTLIER, Ratio, RepresentationsRun, Result
+from report.numbers.representations import Ratio, RepresentationsRun, Result
+from report.numbers.worked_representations import PARTS, anatomies, least_over_rest
 
 NAME = "error-anatomy"
-SHOWN = (
-    "fp32",
-    "bf16",
-    "fp16",
-    "e4m3fn-scaled",
-    "e5m2-scaled",
-    "w8",
-    "int8-row-column",
-    "int8-groups-16",
-    "int8-smoothing",
-    "w4",
-    "int4-groups-32",
-)
-"""One or two of each family; the record's page has all."""
-PARTS = ("representation", "accumulation", "rescale")
 INKS = {"representation": theme.C1, "accumulation": theme.C2, "rescale": theme.C3}
-CASE = OUTLIER
 
 
 def draw(run: RepresentationsRun) -> Figure:
     """Three bars a policy, from the axis's edge; a part that is exactly zero has its word."""
-    results = _results(run)
+    results = anatomies(run)
     alt_text = "Parts of each error on a logarithmic axis. " + "; ".join(
         f"{run.policies[result.policy].short} "
         + ", ".join(f"{part} {_said(_part(result, part))}" for part in PARTS)
@@ -42,7 +27,7 @@ def draw(run: RepresentationsRun) -> Figure:
     )
     return Figure(
         name=NAME,
-        title=_finding(run, results),
+        title=_finding(run),
         reading=(
             "A row is one policy. Its bars are the norms of three errors that add up, output by"
             " output, to the whole: storing the operands, summing their products, rescaling the"
@@ -68,32 +53,22 @@ def draw(run: RepresentationsRun) -> Figure:
     )
 
 
-def _results(run: RepresentationsRun) -> list[Result]:
-    chosen = [name for name in SHOWN if name in run.policies] or list(run.policies)
-    found = [run.result(CASE, name) for name in chosen]
-    return [result for result in found if result.found is not None]
-
-
 def _part(result: Result, part: str) -> Ratio:
     assert result.found is not None
     ratio: Ratio = getattr(result.found.anatomy, part)
     return ratio
 
 
-def _finding(run: RepresentationsRun, results: Sequence[Result]) -> str:
+def _finding(run: RepresentationsRun) -> str:
     """How far storing the operands outweighs all else, over the policies that narrow them."""
-    weights: dict[str, float] = {}
-    for result in results:
-        stored, *rest = (_part(result, part).value for part in PARTS)
-        others = sum(each for each in rest if each is not None)
-        if stored and others:
-            weights[result.policy] = stored / others
-    if not weights:
-        return f"The parts of {len(results)} errors."
-    least = min(weights, key=lambda policy: weights[policy])
-    name = run.policies[least].short
-    times = render(weights[least], "scientific(0)" if weights[least] >= 1e6 else "fixed(0)")
-    if weights[least] > 1:
+    least = least_over_rest(run)
+    if least is None:
+        return "The parts of each error."
+    weight, result = least
+    name = run.policies[result.policy].short
+    pointer = f"study#/representations/{run.name}/anatomy/least_over_rest"
+    times = number(pointer, "scientific(0)" if weight >= 1e6 else "fixed(0)")
+    if weight > 1:
         return (
             f"Where operands are narrowed, storing them makes the error: at least {times} times"
             f" what summing and rescaling add ({name})."

@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
+from report.exhibit import Cell, Column, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.axes import log_x
 from report.figures.render import render as draw_both
 from report.notation import render
-from report.numbers.representations import OUTLIER, Certificate, RepresentationsRun, Result
+from report.numbers.representations import Certificate, RepresentationsRun, Result
+from report.numbers.worked_representations import outlier_certificates
 
 NAME = "bound-ratios"
-CASE = OUTLIER
 RANKS = (5, 50, 95)
 LOWEST = 1e-6
 """Ratios below this are drawn at the edge: so few roundings add up to nothing."""
@@ -21,7 +21,7 @@ LOWEST = 1e-6
 
 def draw(run: RepresentationsRun) -> Figure:
     """A line from the 5th to the 95th percentile, its median, and the worst output."""
-    held = _held(run)
+    held = outlier_certificates(run)
     alt_text = (
         "Error over bound of each output, on a logarithmic axis that ends at the bound. "
         + "; ".join(
@@ -60,28 +60,20 @@ def draw(run: RepresentationsRun) -> Figure:
 Held = Sequence[tuple[Result, Certificate]]
 
 
-def _held(run: RepresentationsRun) -> list[tuple[Result, Certificate]]:
-    """Results of programs that have a bound."""
-    return [
-        (result, result.found.certificate)
-        for result in run.of_case(CASE)
-        if result.status == "measured" and result.found and result.found.certificate
-    ]
-
-
 def _finding(run: RepresentationsRun, held: Held) -> str:
-    outputs = sum(found.outputs for _, found in held)
-    exceeded = sum(found.exceeded for _, found in held)
-    if exceeded:
-        broken = [run.policies[r.policy].short for r, found in held if found.exceeded]
-        return f"{exceeded:,} of {outputs:,} outputs break their bound: {', '.join(broken)}."
+    at = f"study#/representations/{run.name}/bounds/outlier"
+    outputs, exceeded = (number(f"{at}/{count}", "integer") for count in ("outputs", "exceeded"))
+    broken = [run.policies[result.policy].short for result, found in held if found.exceeded]
+    if broken:
+        return f"{exceeded} of {outputs} outputs break their bound: {', '.join(broken)}."
     worst = [(found.worst.value, result) for result, found in held if found.worst.value is not None]
     if not worst:
-        return f"All {outputs:,} outputs stay within their bound."
-    value, result = max(worst, key=lambda pair: pair[0])
+        return f"All {outputs} outputs stay within their bound."
+    _, result = max(worst, key=lambda pair: pair[0])
+    share = number(f"{run.name}#/results/{result.id}/bound/worst_ratio", "percent(1)")
     return (
-        f"All {outputs:,} outputs stay within their bound; the nearest,"
-        f" {run.policies[result.policy].short}, uses {render(value, 'percent(1)')} of it."
+        f"All {outputs} outputs stay within their bound; the nearest,"
+        f" {run.policies[result.policy].short}, uses {share} of it."
     )
 
 

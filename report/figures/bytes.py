@@ -2,10 +2,9 @@
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Control, Figure, Scalar, Table, valued
+from report.exhibit import Cell, Column, Control, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
-from report.notation import render
 from report.numbers.precision import OPERAND_BYTES, POLICIES, SCALE_BYTES, Policy, PrecisionRun
 
 NAME = "bytes-by-policy"
@@ -15,8 +14,9 @@ def draw(run: PrecisionRun) -> Figure:
     """One bar a policy; the live figure works the same formula for any shape."""
     totals = {policy: run.result("balanced", policy).stored.total for policy in POLICIES}
     int8 = run.result("balanced", "int8").stored
-    share = render(int8.scale_share, "percent(2)")
-    fraction = render(totals["int8"] / totals["fp32"], "percent(1)")
+    at = f"study#/precision/{run.name}"
+    share = number(f"{at}/scale_share", "percent(2)")
+    fraction = number(f"{at}/int8_vs_fp32_bytes", "percent(1)")
     alt_text = (
         "Bars of stored operand bytes. "
         + "; ".join(f"{policy.upper()} {totals[policy]:,} bytes" for policy in POLICIES)

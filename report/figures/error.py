@@ -7,7 +7,7 @@ from typing import Literal
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
+from report.exhibit import Cell, Column, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.axes import log_x, on_log_axis, said
 from report.figures.render import render as draw_both
@@ -121,7 +121,7 @@ def _finding(run: PrecisionRun) -> str:
     if growth is None:
         return "Relative error of three operand policies."
     verb = "multiplies" if growth >= 1.2 else "changes"
-    times = render(growth, "fixed(1)")
+    times = number(f"study#/precision/{run.name}/int8_outlier_ratio", "fixed(1)")
     other = _growth(run, "bf16")
     steady = other is not None and 0.8 < other < 1.25
     return f"One outlier feature {verb} the INT8 error by {times}" + (

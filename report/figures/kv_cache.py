@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Control, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Control, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
 from report.numbers.memory import KvCache
+from report.numbers.values import anchor
 from report.numbers.worked_memory import CacheStudy
 
 NAME = "kv-cache"
@@ -36,8 +37,9 @@ def draw(study: CacheStudy) -> Figure:
     return Figure(
         name=NAME,
         title=(
-            f"At {cache.tokens:,} tokens the cache holds {sizes['BF16']}, and each doubling of "
-            "the context doubles it."
+            f"At {number(f'models#/{study.model}/kv_cache/tokens', 'integer')} tokens the cache "
+            f"holds {number('study#/kv_cache/bf16/bytes', _spelling(cache.total))}, and each "
+            "doubling of the context doubles it."
         ),
         reading=(
             "The slope is what one more token adds for all sequences together. The dotted rule "
@@ -63,31 +65,25 @@ def draw(study: CacheStudy) -> Figure:
 
 
 def _gib(size: int) -> str:
-    return render(size, f"bytes(GiB, {1 if size % (GIB // 10) == 0 or size * 2 % GIB == 0 else 2})")
+    return render(size, _spelling(size))
 
 
-def _contexts(cache: KvCache) -> list[int]:
-    return [cache.tokens // 2, cache.tokens, 2 * cache.tokens, 4 * cache.tokens]
+def _spelling(size: int) -> str:
+    return f"bytes(GiB, {1 if size % (GIB // 10) == 0 or size * 2 % GIB == 0 else 2})"
 
 
 def _rows(study: CacheStudy) -> list[dict[str, Scalar]]:
     return [
-        {
-            "tokens": tokens,
-            "bf16_bytes": replace(study.bf16, tokens=tokens).total,
-            "int8_bytes": replace(study.int8, tokens=tokens).total,
-        }
-        for tokens in _contexts(study.bf16)
-        if tokens
+        {"tokens": int8.tokens, "bf16_bytes": bf16.total, "int8_bytes": int8.total}
+        for bf16, int8 in (at.values() for at in study.contexts.values())
     ]
 
 
 def _table(study: CacheStudy) -> Table:
-    worked = study.bf16.tokens
-
-    def cell(size: int, tokens: int, policy: str) -> Cell:
-        href = f"workings.html#study-kv-cache-{policy}-bytes" if tokens == worked else None
-        return Cell(text=_gib(size), kind="computed", href=href)
+    def cell(policy: str, context: str, size: int) -> Cell:
+        pointer = f"study#/kv_cache/{policy}{context}/bytes"
+        href = f"workings.html#{anchor(pointer)}"
+        return valued(pointer, size, _spelling(size), "computed", href=href)
 
     return Table(
         name=f"{NAME}-data",
@@ -100,11 +96,10 @@ def _table(study: CacheStudy) -> Table:
         ),
         rows=tuple(
             (
-                Cell(text=f"{row['tokens']:,}"),
-                cell(int(row["bf16_bytes"] or 0), int(row["tokens"] or 0), "bf16"),
-                cell(int(row["int8_bytes"] or 0), int(row["tokens"] or 0), "int8"),
+                Cell(text=f"{at['bf16'].tokens:,}"),
+                *(cell(policy, context, found.total) for policy, found in at.items()),
             )
-            for row in _rows(study)
+            for context, at in study.contexts.items()
         ),
     )
 

@@ -4,14 +4,15 @@ import json
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Control, Figure, Scalar, Table
+from report.exhibit import Cell, Column, Control, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
 from report.numbers.memory import TrainingState
+from report.numbers.values import anchor
 from report.numbers.worked_memory import MemoryStudy
 
-NAME = "memory-budget"
+NAME, AT = "memory-budget", "study#/memory"
 PARTS = {
     "working_copy": "working copy",
     "master": "master weights",
@@ -25,7 +26,7 @@ PARTS = {
 def draw(memory: MemoryStudy) -> Figure:
     """Bars from zero for weights; the parts of the training state follow one another."""
     state = memory.state
-    total, bf16 = _gb(state.total), _gb(memory.weights["bf16"])
+    total = _gb(state.total)
     capacity = memory.capacities[memory.chip].label
     weights = ", ".join(f"{name.upper()} {_gb(size)}" for name, size in memory.weights.items())
     millions = f"{state.parameters // 10**6:,} million parameters"
@@ -36,9 +37,7 @@ def draw(memory: MemoryStudy) -> Figure:
     )
     return Figure(
         name=NAME,
-        title=(
-            f"Weights of {bf16} in BF16 need {total} to train: {state.width} bytes a parameter."
-        ),
+        title=_finding(memory),
         reading=(
             f"Above, the weights of {millions} at four widths. Below, what training keeps for "
             "them, each part starting where the last one ends. The dotted rule is the documented "
@@ -63,9 +62,20 @@ def draw(memory: MemoryStudy) -> Figure:
     )
 
 
+def _finding(memory: MemoryStudy) -> str:
+    state = f"{AT}/training_state"
+    weights = number(f"{AT}/weights/bf16/bytes", _spelling(memory.weights["bf16"]))
+    total = number(f"{state}/bytes", _spelling(memory.state.total))
+    width = number(f"{state}/bytes_per_parameter", "integer")
+    return f"Weights of {weights} in BF16 need {total} to train: {width} bytes a parameter."
+
+
 def _gb(size: int) -> str:
-    digits = 2 if size % 10**8 else 1
-    return render(size, f"quantity(GB, {digits})")
+    return render(size, _spelling(size))
+
+
+def _spelling(size: int) -> str:
+    return f"quantity(GB, {2 if size % 10**8 else 1})"
 
 
 def _part(part: str) -> str:
@@ -89,13 +99,11 @@ def _rows(memory: MemoryStudy) -> list[dict[str, Scalar]]:
 
 
 def _table(memory: MemoryStudy) -> Table:
-    def row(name: str, each: str, size: int, pointer: str) -> tuple[Cell, ...]:
-        href = f"workings.html#study-memory-{pointer}-bytes"
-        return (
-            Cell(text=name),
-            Cell(text=each),
-            Cell(text=_gb(size), kind="computed", href=href),
-        )
+    def row(name: str, each: str, size: int, path: str) -> tuple[Cell, ...]:
+        pointer = f"{AT}/{path}/bytes"
+        href = f"workings.html#{anchor(pointer)}"
+        memory = valued(pointer, size, _spelling(size), "computed", href=href)
+        return Cell(text=name), Cell(text=each), memory
 
     state = memory.state
     return Table(
@@ -110,15 +118,15 @@ def _table(memory: MemoryStudy) -> Table:
         rows=(
             *(
                 row(f"Weights in {name.upper()}", f"{memory.bits[name] / 8:g}", size,
-                    f"weights-{name}")
+                    f"weights/{name}")
                 for name, size in memory.weights.items()
             ),
             *(
                 row(f"Training: {_part(part)}", f"{each}", state.parts[part],
-                    f"training-state-{part.replace('_', '-')}")
+                    f"training_state/{part}")
                 for part, each in state.bytes_per_parameter.items()
             ),
-            row("Training: all parts", f"{state.width}", state.total, "training-state"),
+            row("Training: all parts", f"{state.width}", state.total, "training_state"),
         ),
     )  # fmt: skip
 

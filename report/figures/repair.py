@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
+from report.exhibit import Cell, Column, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
@@ -13,13 +13,16 @@ from report.numbers.representations import (
     BALANCED,
     ORDINARY,
     OUTLIER,
-    REPAIRS,
     RepresentationsRun,
 )
-from report.numbers.worked_representations import bytes_pointer, error_pointer
+from report.numbers.worked_representations import (
+    bytes_pointer,
+    comparable,
+    error_pointer,
+    mending,
+)
 
 NAME = "outlier-repair"
-SHOWN = (ORDINARY, *REPAIRS)
 TOLD = ("int8-groups-16", "int8-smoothing", "int8-feature-fp32")
 """The repairs that the title names, when each of them mends something."""
 INKS = {OUTLIER: theme.C2, BALANCED: theme.C1}
@@ -52,7 +55,7 @@ def draw(run: RepresentationsRun) -> Figure:
     )
     return Figure(
         name=NAME,
-        title=_finding(rows),
+        title=_finding(run),
         reading=(
             "A row is one way to store the same operands as INT8 codes. The filled diamond is its"
             " error with the outlier, the circle without; the bytes are all that it stores."
@@ -77,7 +80,7 @@ def draw(run: RepresentationsRun) -> Figure:
 def _rows(run: RepresentationsRun) -> list[Row]:
     found = []
     plain = run.stored(ORDINARY)
-    for policy in SHOWN:
+    for policy in comparable(run):
         stored = run.stored(policy)
         balanced, outlier = (run.result(case, policy).error.value for case in (BALANCED, OUTLIER))
         if plain and stored and balanced is not None and outlier is not None:
@@ -100,22 +103,25 @@ def _outlier_said(run: RepresentationsRun) -> str:
     return f"case: {said}" if said.isprintable() else "case"
 
 
-def _finding(rows: list[Row]) -> str:
-    before, *after = rows
-    mending = [row for row in after if row.outlier < before.outlier]
-    by_name = {row.policy: row for row in mending}
-    if all(policy in by_name for policy in TOLD):
-        shares = [_percent(by_name[policy].outlier) for policy in TOLD]
+def _finding(run: RepresentationsRun) -> str:
+    def error(policy: str) -> str:
+        return number(error_pointer(run, run.result(OUTLIER, policy)), "percent(2)")
+
+    at, found = f"study#/representations/{run.name}/repairs", mending(run)
+    count, tried = (number(f"{at}/{name}", "integer") for name in ("mending", "tried"))
+    if all(policy in found for policy in TOLD):
+        shares = [error(policy) for policy in TOLD]
+        group = number(f"{run.name}#/policies/{TOLD[0]}/tile", "integer")
         return (
-            f"Groups of 16, smoothing and one FP32 feature bring the outlier’s"
-            f" {_percent(before.outlier)} down to {shares[0]}, {shares[1]} and {shares[2]}."
+            f"Groups of {group}, smoothing and one FP32 feature bring the outlier’s"
+            f" {error(ORDINARY)} down to {shares[0]}, {shares[1]} and {shares[2]}."
         )
-    if not mending:
-        return f"None of {len(after)} repairs lowers the outlier’s {_percent(before.outlier)}."
-    best = min(mending, key=lambda row: row.outlier)
+    if not found:
+        return f"None of {tried} repairs lowers the outlier’s {error(ORDINARY)}."
+    best = min(found, key=lambda policy: run.result(OUTLIER, policy).error.value or 0.0)
     return (
-        f"{len(mending)} of {len(after)} repairs lower the outlier’s {_percent(before.outlier)};"
-        f" the best, {best.name}, to {_percent(best.outlier)}."
+        f"{count} of {tried} repairs lower the outlier’s {error(ORDINARY)};"
+        f" the best, {run.policies[best].short}, to {error(best)}."
     )
 
 
@@ -150,7 +156,7 @@ def _table(run: RepresentationsRun, rows: list[Row]) -> Table:
                 for case, value in ((OUTLIER, row.outlier), (BALANCED, row.balanced))
             ),
             valued(bytes_pointer(run, row.policy), row.stored, "integer", "computed", href=bytes_),
-            Cell(text=f"{row.extra:,}", kind="computed", href=bytes_)
+            Cell(text="–")
             if row.policy == ORDINARY
             else valued(
                 f"{base}/{row.policy}/extra_bytes", row.extra, "integer", "computed", href=bytes_

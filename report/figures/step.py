@@ -1,32 +1,25 @@
 """One row of X between its values and the numbers its quantizer can store."""
 
-from collections.abc import Mapping
-
 import altair as alt
 
-from report.exhibit import Cell, Column, Figure, Scalar, Table, valued
+from report.exhibit import Cell, Column, Figure, Scalar, Table, number, valued
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
 from report.numbers.quantizer import QuantizedRow
-from report.numbers.worked_precision import QuantizationStep
+from report.numbers.worked_precision import WINDOW, QuantizationStep
 
-NAME = "quantization-step"
-WINDOW = 2
-"""Values that the outlier row stores as codes from −2 to 2 are drawn."""
+NAME, AT = "quantization-step", "study#/quantization_step"
 EDGE = 2.65
 """Half of the drawn width, in steps of the outlier row."""
 
 
 def draw(step: QuantizationStep) -> Figure:
     """Threads from each ordinary value to the number it is stored as, in both cases."""
-    ratio = float(step.outlier.scale / step.balanced.scale)
-    shown = _features(step)
-    steps = {case: _step_text(row) for case, row in _cases(step).items()}
-    distinct = {
-        case: len({row.codes[index] for index in shown}) for case, row in _cases(step).items()
-    }
-    times = render(ratio, "fixed(1)")
+    shown = step.drawn
+    steps = {case: _step_text(row) for case, row in step.cases.items()}
+    distinct = {case: step.distinct(case) for case in step.cases}
+    times = number(f"{AT}/ratio", "fixed(1)")
     request = step.run.request
     alt_text = (
         f"Two panels of the same {len(shown)} ordinary values of row 0. Without the outlier they "
@@ -42,10 +35,10 @@ def draw(step: QuantizationStep) -> Figure:
             "different values have become one."
         ),
         caption=(
-            f"Row 0 of $X$, the {len(shown)} features that the outlier row stores as codes from "
-            f"−{WINDOW} to {WINDOW}; feature {step.feature}, multiplied by "
+            f"Row 0 of $X$, the {number(f'{AT}/drawn', 'integer')} features that the outlier row "
+            f"stores as codes from −{WINDOW} to {WINDOW}; feature {step.feature}, multiplied by "
             f"{request.outlier_factor:g}, lies far outside. "
-            f"In the median row the step widens {render(step.median_ratio, 'fixed(1)')} times. "
+            f"In the median row the step widens {number(f'{AT}/median_ratio', 'fixed(1)')} times. "
             f"{step.run.scope.statement}"
         ),
         alt_text=alt_text,
@@ -53,21 +46,11 @@ def draw(step: QuantizationStep) -> Figure:
         drawing=draw_both(
             NAME, _chart(step, narrow=False), _chart(step, narrow=True), alt_text=alt_text
         ),
-        table=_table(step, distinct),
+        table=_table(step),
         data=tuple(_rows(step)),
         sources=(step.run.source,),
         draws=f"python build.py figure {NAME} --evidence DIR --out FILE",
     )
-
-
-def _cases(step: QuantizationStep) -> Mapping[str, QuantizedRow]:
-    return {"balanced": step.balanced, "outlier": step.outlier}
-
-
-def _features(step: QuantizationStep) -> list[int]:
-    """Indices of the ordinary features that both panels show."""
-    codes = step.outlier.codes
-    return [i for i in range(len(codes)) if abs(codes[i]) <= WINDOW and i != step.feature]
 
 
 def _step_text(row: QuantizedRow) -> str:
@@ -88,17 +71,13 @@ def _rows(step: QuantizationStep) -> list[dict[str, Scalar]]:
             "code": row.codes[index],
             "stored": float(row.restored[index]),
         }
-        for case, row in _cases(step).items()
-        for index in _features(step)
+        for case, row in step.cases.items()
+        for index in step.drawn
     ]
 
 
-def _table(step: QuantizationStep, distinct: Mapping[str, int]) -> Table:
+def _table(step: QuantizationStep) -> Table:
     run = step.run.name
-    largest = {
-        case: max((abs(float(row.restored[i]) - step.row[i]) for i in _features(step)), default=0.0)
-        for case, row in _cases(step).items()
-    }
     return Table(
         name=f"{NAME}-data",
         title="The step of row 0, as drawn",
@@ -114,17 +93,17 @@ def _table(step: QuantizationStep, distinct: Mapping[str, int]) -> Table:
             (
                 Cell(text="Balanced" if case == "balanced" else "With the outlier"),
                 valued(
-                    f"study#/quantization_step/{case}",
+                    f"{AT}/{case}",
                     float(row.scale),
                     "fixed(3)",
                     "computed",
                     href=f"records/{run}.html#{case}-int8-quantization",
                 ),
-                Cell(text=f"{len(_features(step))}"),
-                Cell(text=f"{distinct[case]}", kind="computed"),
-                Cell(text=_number(largest[case]), kind="computed"),
+                valued(f"{AT}/drawn", len(step.drawn), "integer", "computed"),
+                valued(f"{AT}/{case}/distinct", step.distinct(case), "integer", "computed"),
+                valued(f"{AT}/{case}/rounding", step.rounding(case), "fixed(3)", "computed"),
             )
-            for case, row in _cases(step).items()
+            for case, row in step.cases.items()
         ),
         sources=(step.run.source,),
     )
@@ -135,10 +114,10 @@ def _chart(step: QuantizationStep, *, narrow: bool) -> alt.LayerChart:
     panel, head, drop = (150, 48, 62) if narrow else (138, 36, 62)
     frame = theme.Frame(width=width, height=2 * panel + 40, left=side, right=side, top=2, bottom=44)
     edge = EDGE * float(step.outlier.scale)
-    shown = _features(step)
+    shown = step.drawn
 
     threads, ticks, heads, codes = [], [], [], []
-    for index, (case, row) in enumerate(_cases(step).items()):
+    for index, (case, row) in enumerate(step.cases.items()):
         top, scale = index * panel, float(row.scale)
         stored_at = top + head + drop
         threads += [

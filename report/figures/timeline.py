@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from report.errors import UsageFault
-from report.exhibit import Cell, Column, Control, Figure, Scalar, Table, code, literal
+from report.exhibit import Cell, Column, Control, Figure, Scalar, Table, code, literal, number
 from report.figures import theme
 from report.figures.render import render as draw_both
 from report.notation import render
@@ -102,26 +102,28 @@ def draw(profile: Profile) -> Figure:
 
 def _finding(profile: Profile) -> str:
     """What the drawing shows at first sight, whatever the capture holds."""
-    found = measure(profile)
+    found, at = measure(profile), f"study#/trace/{profile.name}"
     busy, ratio = found["device_step_share"].number, found["first_step_ratio"].number
     count = len(profile.steps)
-    steps = f"{count:,} step{'' if count == 1 else 's'}" if count else "No steps"
+    told = f"{number(f'{at}/steps', 'integer')} step{'' if count == 1 else 's'}"
+    steps = told if count else "No steps"
     if not profile.sees_devices:
         lane = "no device whose work can be told" if profile.busy_planes else "no device lane"
         return f"{steps} on the host, and {lane}."
     if busy is not None:
-        first = (
-            f"; the first step lasts {render(ratio, 'fixed(1)')} times the others" if ratio else ""
-        )
-        return f"Devices run operations in {render(busy, 'percent(0)')} of the steps{first}."
-    planes = profile.busy_planes
-    shares = [found[f"devices/{plane.id}/busy_share"].number for plane in planes]
-    known = [share for share in shares if share is not None]
+        longer = number(f"{at}/first_step_ratio", "fixed(1)")
+        first = f"; the first step lasts {longer} times the others" if ratio else ""
+        within = number(f"{at}/device_step_share", "percent(0)")
+        return f"Devices run operations in {within} of the steps{first}."
+    paths = [f"devices/{plane.id}/busy_share" for plane in profile.busy_planes]
+    known = [(share, path) for path in paths if (share := found[path].number) is not None]
     if not known or profile.host_device_comparable is False:
         return f"{steps}, and devices whose times cannot be set beside them."
-    low, high = (render(share, "percent(0)") for share in (min(known), max(known)))
-    spread = low if low == high else f"{low} to {high}"
-    return f"{steps}, and {len(known)} device planes that are busy for {spread} of their span."
+    ends = [number(f"{at}/{path}", "percent(0)") for _, path in (min(known), max(known))]
+    same = len({render(share, "percent(0)") for share, _ in (min(known), max(known))}) == 1
+    planes = number(f"{at}/device_planes_with_busy_time", "integer")
+    spread = ends[0] if same else " to ".join(ends)
+    return f"{steps}, and {planes} device planes that are busy for {spread} of their span."
 
 
 def _in_words(profile: Profile, timeline: Timeline) -> str:

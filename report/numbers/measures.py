@@ -11,6 +11,8 @@ from statistics import median, quantiles
 from report.numbers.profile import Profile, Span, Step, own_ns
 
 NS_PER_S = 1_000_000_000
+LONGEST = 24
+"""Operations that have a share of their own."""
 
 SHARES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "matrix_share": (("matrix",), "matrix products"),
@@ -61,6 +63,9 @@ def _counts(profile: Profile) -> Measures:
         "planes": len(profile.planes),
         "device_planes": len(profile.device_planes),
         "device_planes_with_events": len(profile.busy_planes),
+        "device_planes_with_busy_time": sum(
+            bool(plane.span_ns) and plane.work in plane.busy_ns for plane in profile.busy_planes
+        ),
         "events": profile.events,
         "compiles_in_steps": sum(found.in_window is True for found in profile.compiles),
     }
@@ -233,6 +238,10 @@ def _operations(profile: Profile) -> Measures:
     for name, (categories, _) in SHARES.items():
         found = [op for op in profile.work if op.category in categories]
         yield name, _share(own_ns(found), whole, r"\sum s_c / \sum s", (), reason=reason)
+    for at, op in profile.ranked_work[:LONGEST]:
+        own = (f"operations/{at}/{profile.own_field}",)
+        measured = _share(op.self_ns, whole, r"s / \sum s", own, reason=reason)
+        yield f"operations/{at}/share", measured
     again = [op for op in profile.work if op.rematerialized]
     yield (
         "rematerialized_share",

@@ -415,6 +415,18 @@ class Profile:
         return self.of_view(*self.work_views)
 
     @property
+    def ranked_work(self) -> tuple[tuple[int, Operation], ...]:
+        """Those operations with their places in the summary, by their own time, longest first."""
+        views = self.work_views
+        placed = ((at, op) for at, op in enumerate(self.operations) if op.view in views)
+        return tuple(sorted(placed, key=lambda found: -found[1].self_ns))
+
+    @property
+    def own_field(self) -> str:
+        """Where the summary tells the own time that counts, in each of those operations."""
+        return "device_self_ns" if self.device_clock else "self_ns"
+
+    @property
     def work_ns(self) -> int:
         return sum(self.self_ns.get(view, 0) for view in self.work_views)
 

@@ -119,7 +119,7 @@ def _by_the_devices_clock(profile: Profile) -> Profile:
         for view in profile.work_views
         if view in profile.operations_left_out
     )
-    told = [op.device_self_ns for op in profile.work if op.device_self_ns is not None]
+    told = [op for op in profile.work if None not in (op.device_self_ns, op.device_total_ns)]
     if cut or not told or len(told) < len(profile.work):
         return profile
     operations = tuple(

@@ -11,6 +11,13 @@ from report.numbers.workings import Workings
 from report.source import Source
 from report.specs import Chip, NumberFormat
 
+CONTEXTS: Mapping[str, tuple[Fraction, str]] = {
+    "/half_context": (Fraction(1, 2), r"\lfloor T / 2 \rfloor"),
+    "": (Fraction(1), "T"),
+    "/doubled_context": (Fraction(2), "(2T)"),
+    "/quadrupled_context": (Fraction(4), "(4T)"),
+}
+"""Contexts beside the worked one: how a path names them, how many times as long, and in TeX."""
 WEIGHT_FORMATS = ("fp32", "bf16", "int8", "int4")
 
 
@@ -48,6 +55,8 @@ class CacheStudy:
     model: str
     bf16: KvCache
     int8: KvCache
+    contexts: Mapping[str, Mapping[str, KvCache]]
+    """Both again at each context that holds a token, by its name in a path."""
 
 
 def work_out_memory(
@@ -137,19 +146,25 @@ def work_out_cache(model: Model, note: Workings) -> CacheStudy:
         f"{given}/value_bytes",
         unit="B",
     )
-    full = r"M_{\mathrm{KV}} = 2 B T L H_{kv} D_h b_{kv}"
-    note.derive("kv_cache/bf16/bytes", bf16.total, full, *held, per_token, unit="B")
-    note.derive(
-        "kv_cache/bf16/doubled_context/bytes",
-        replace(bf16, tokens=2 * bf16.tokens).total,
-        r"2 B (2T) L H_{kv} D_h b_{kv}",
-        *held,
-        per_token,
-        unit="B",
-    )
-    entries = note.derive(
-        "kv_cache/int8/bytes", int8.total, full + r",\ b_{kv} = 1", *held, *layers, unit="B"
-    )
+    contexts = {}
+    for context, (times, tokens) in CONTEXTS.items():
+        longer = int(bf16.tokens * times)
+        if not longer:
+            continue
+        at = {name: replace(each, tokens=longer) for name, each in (("bf16", bf16), ("int8", int8))}
+        full = rf"M_{{\mathrm{{KV}}}} = 2 B {tokens} L H_{{kv}} D_h b_{{kv}}"
+        note.derive(
+            f"kv_cache/bf16{context}/bytes", at["bf16"].total, full, *held, per_token, unit="B"
+        )
+        note.derive(
+            f"kv_cache/int8{context}/bytes",
+            at["int8"].total,
+            full + r",\ b_{kv} = 1",
+            *held,
+            *layers,
+            unit="B",
+        )
+        contexts[context] = at
     scales = SCALE_BYTES * int8.total // int8.head_dim
     scale_bytes = note.derive(
         "kv_cache/int8/scale_bytes", scales, r"2 B T L H_{kv} \cdot 4", *held, *layers[:2], unit="B"
@@ -159,6 +174,6 @@ def work_out_cache(model: Model, note: Workings) -> CacheStudy:
         Fraction(scales, scales + int8.total),
         r"M_{\mathrm{scales}} / (M_{\mathrm{scales}} + M_{\mathrm{entries}})",
         scale_bytes,
-        entries,
+        "study#/kv_cache/int8/bytes",
     )
-    return CacheStudy(model=model.id, bf16=bf16, int8=int8)
+    return CacheStudy(model=model.id, bf16=bf16, int8=int8, contexts=contexts)

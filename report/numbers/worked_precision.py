@@ -1,13 +1,17 @@
 """What follows from recorded runs: ratios, shares, headroom, and one row quantized again."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
-from report.numbers.precision import CASES, INT32_MAX, POLICIES, PrecisionRun, Result
+from report.numbers.precision import CASES, INT32_MAX, POLICIES, Case, PrecisionRun, Result
 from report.numbers.quantizer import BOUND, QuantizedRow, float32, quantize
 from report.numbers.worked_traffic import work_out_traffic
 from report.numbers.workings import Workings
+
+WINDOW = 2
+"""Values that the outlier row stores as codes from −2 to 2 are drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +27,25 @@ class QuantizationStep:
     outlier: QuantizedRow
     median_ratio: float
     """How many times the step widens, in the median row of X."""
+
+    @property
+    def cases(self) -> Mapping[Case, QuantizedRow]:
+        return {"balanced": self.balanced, "outlier": self.outlier}
+
+    @property
+    def drawn(self) -> list[int]:
+        """Indices of the ordinary features near zero, which are the same in both rows."""
+        codes = enumerate(self.outlier.codes)
+        return [at for at, code in codes if abs(code) <= WINDOW and at != self.feature]
+
+    def distinct(self, case: Case) -> int:
+        """On how many different numbers they land."""
+        return len({self.cases[case].codes[at] for at in self.drawn})
+
+    def rounding(self, case: Case) -> float:
+        """How far the farthest of them lands from its value."""
+        restored = self.cases[case].restored
+        return max((abs(float(restored[at]) - self.row[at]) for at in self.drawn), default=0.0)
 
 
 def work_out_tiny_row(note: Workings) -> None:
@@ -86,7 +109,7 @@ def work_out_precision(run: PrecisionRun, note: Workings) -> None:
         f"{run.name}#/request/features",
     )
     for case in CASES:
-        _headroom(base, results, run.result(case, "int8"), note)
+        _quantized(base, results, run.result(case, "int8"), note)
     for result in run.results:
         samples = f"{results}/{result.id}/timing_s/samples"
         s = note.derive(
@@ -132,7 +155,7 @@ def step_of(run: PrecisionRun, note: Workings) -> QuantizationStep | None:
         *(f"{run.name}#/results/{case}-int8/quantization/x_scales" for case in CASES),
         kind="measured",
     )
-    return QuantizationStep(
+    step = QuantizationStep(
         run=run,
         feature=run.request.outlier_feature,
         row=row,
@@ -140,18 +163,44 @@ def step_of(run: PrecisionRun, note: Workings) -> QuantizationStep | None:
         outlier=outlier,
         median_ratio=ratio,
     )
+    _landing(step, note)
+    return step
 
 
-def _headroom(base: str, results: str, result: Result, note: Workings) -> None:
-    if result.quantization is not None:
-        note.derive(
-            f"{base}/headroom_bits/{result.case}",
-            result.quantization.headroom_bits,
-            r"31 - \log_2 \max |a|",
-            f"{results}/{result.id}/quantization/max_abs_accumulator",
-            unit="bit",
-            kind="measured",
-        )
+def _landing(step: QuantizationStep, note: Workings) -> None:
+    """Where the ordinary values of row 0 land, without the outlier and with it."""
+    rows = [f"{step.run.name}#/inputs/{case}/example_row" for case in CASES]
+    drawn = note.derive(
+        "quantization_step/drawn",
+        len(step.drawn),
+        rf"|\{{k \ne {step.feature} : |q'_k| \le {WINDOW}\}}|",
+        *rows,
+    )
+    for case, row in zip(CASES, rows, strict=True):
+        base = f"quantization_step/{case}"
+        inputs = (f"study#/{base}", row, drawn)
+        note.derive(f"{base}/distinct", step.distinct(case), r"|\{q_k\}|", *inputs)
+        formula = r"\max_k |s_0 q_k - X_{0k}|"
+        note.derive(f"{base}/rounding", step.rounding(case), formula, *inputs)
+
+
+def _quantized(base: str, results: str, result: Result, note: Workings) -> None:
+    """The room that the largest sum left, and what became of the values of X and W together."""
+    found, at = result.quantization, f"{results}/{result.id}/quantization"
+    if found is None:
+        return
+    note.derive(
+        f"{base}/headroom_bits/{result.case}",
+        found.headroom_bits,
+        r"31 - \log_2 \max |a|",
+        f"{at}/max_abs_accumulator",
+        unit="bit",
+        kind="measured",
+    )
+    for name in ("zero_rows", "underflow_rows", "clipped"):
+        both = (f"{at}/{name}/x", f"{at}/{name}/w")
+        count, path = getattr(found, name), f"{base}/{result.id}/{name}"
+        note.derive(path, count, r"n_X + n_W", *both, kind="measured")
 
 
 def _outlier(run: PrecisionRun, base: str, results: str, note: Workings) -> None:

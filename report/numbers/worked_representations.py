@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from report.exhibit import Kind
 from report.numbers.representations import (
     BALANCED,
     ORDINARY,
@@ -13,6 +14,23 @@ from report.numbers.representations import (
 )
 from report.numbers.workings import Workings
 
+ANATOMY = (
+    "fp32",
+    "bf16",
+    "fp16",
+    "e4m3fn-scaled",
+    "e5m2-scaled",
+    "w8",
+    "int8-row-column",
+    "int8-groups-16",
+    "int8-smoothing",
+    "w4",
+    "int4-groups-32",
+)
+"""One or two of each family, whose error parts are drawn; the record's page has all."""
+PARTS = ("representation", "accumulation", "rescale")
+OVER_REST = r"e_{\mathrm{repr}} / (e_{\mathrm{acc}} + e_{\mathrm{resc}})"
+
 
 def work_out_representations(run: RepresentationsRun, note: Workings) -> None:
     """Write down `study#/representations/<run>/…`."""
@@ -23,7 +41,57 @@ def work_out_representations(run: RepresentationsRun, note: Workings) -> None:
         _bytes(run, policy, f"{base}/{policy}", note)
     for policy in (name for name in REPAIRS if name in run.policies and ORDINARY in run.policies):
         _repair(run, policy, f"{base}/{policy}", note)
+    _mending(run, f"{base}/repairs", note)
+    _anatomy(run, f"{base}/anatomy", results, note)
     _bounds(run, f"{base}/bounds", note)
+    _outlier_bounds(run, f"{base}/bounds/outlier", note)
+
+
+def comparable(run: RepresentationsRun) -> list[str]:
+    """Codes without a repair and with each one, where bytes and both errors are known."""
+    return [
+        name
+        for name in (ORDINARY, *REPAIRS)
+        if name in run.policies
+        and run.stored(name)
+        and all(run.result(case, name).error.value is not None for case in (BALANCED, OUTLIER))
+    ]
+
+
+def mending(run: RepresentationsRun) -> list[str]:
+    """The repairs that lower the outlier's error."""
+    errors = {name: run.result(OUTLIER, name).error.value or 0.0 for name in comparable(run)}
+    return [name for name, error in errors.items() if error < errors.get(ORDINARY, 0.0)]
+
+
+def anatomies(run: RepresentationsRun) -> list[Result]:
+    """The results whose parts are drawn: of the outlier, one or two policies of each family."""
+    chosen = [name for name in ANATOMY if name in run.policies] or list(run.policies)
+    return [found for name in chosen if (found := run.result(OUTLIER, name)).found is not None]
+
+
+def least_over_rest(run: RepresentationsRun) -> tuple[float, Result] | None:
+    """Of those that narrow an operand, how far storing it outweighs all else at the least."""
+    found = [(weight, result) for result in anatomies(run) if (weight := over_rest(result))]
+    return min(found, key=lambda each: each[0], default=None)
+
+
+def over_rest(result: Result) -> float | None:
+    """How many times larger the representation's error is than all that the program added."""
+    if result.status != "measured" or result.found is None:
+        return None
+    stored, summed, rescaled = (getattr(result.found.anatomy, part).value for part in PARTS)
+    rest = None if summed is None or rescaled is None else summed + rescaled
+    return stored / rest if stored and rest else None
+
+
+def outlier_certificates(run: RepresentationsRun) -> list[tuple[Result, Certificate]]:
+    """What programs gave of the outlier, with the bounds that hold for it."""
+    return [
+        (result, result.found.certificate)
+        for result in run.of_case(OUTLIER)
+        if result.status == "measured" and result.found and result.found.certificate
+    ]
 
 
 def error_pointer(run: RepresentationsRun, result: Result) -> str:
@@ -50,24 +118,39 @@ def _growth(run: RepresentationsRun, policy: str, base: str, note: Workings) -> 
 
 
 def _beyond_representation(result: Result, base: str, results: str, note: Workings) -> None:
-    """How many times larger the representation's error is than all that the program added."""
     if result.status != "measured" or result.found is None:
         return
-    parts = result.found.anatomy
-    values = (parts.representation.value, parts.accumulation.value, parts.rescale.value)
-    stored, summed, rescaled = values
-    rest = None if summed is None or rescaled is None else summed + rescaled
+    weight = over_rest(result)
     note.derive(
         f"{base}/representation_over_rest",
-        stored / rest if stored and rest else None,
-        r"e_{\mathrm{repr}} / (e_{\mathrm{acc}} + e_{\mathrm{resc}})",
-        *(f"{results}/{result.id}/anatomy/{p}" for p in PARTS),
+        weight,
+        OVER_REST,
+        *(f"{results}/{result.id}/anatomy/{part}" for part in PARTS),
         kind="measured",
-        reason="" if stored and rest else "a part is zero or undefined",
+        reason="" if weight else "a part is zero or undefined",
     )
 
 
-PARTS = ("representation", "accumulation", "rescale")
+def _anatomy(run: RepresentationsRun, base: str, results: str, note: Workings) -> None:
+    """The least of these among the policies whose parts are drawn."""
+    if least := least_over_rest(run):
+        weight, result = least
+        note.derive(
+            f"{base}/least_over_rest",
+            weight,
+            rf"\min_{{\mathrm{{policies}}}}\, {OVER_REST}",
+            *(f"{results}/{result.id}/anatomy/{part}" for part in PARTS),
+            kind="measured",
+        )
+
+
+def _mending(run: RepresentationsRun, base: str, note: Workings) -> None:
+    """How many repairs there are, and how many of them lower the outlier's error."""
+    errors = [error_pointer(run, run.result(OUTLIER, name)) for name in comparable(run)]
+    if ORDINARY in comparable(run):
+        note.derive(f"{base}/tried", len(errors) - 1, r"\text{number of repairs}")
+        formula = r"|\{e_{\mathrm{rel}}^{\mathrm{repaired}} < e_{\mathrm{rel}}\}|"
+        note.derive(f"{base}/mending", len(mending(run)), formula, *errors, kind="measured")
 
 
 def _bytes(run: RepresentationsRun, policy: str, base: str, note: Workings) -> None:
@@ -173,3 +256,16 @@ def _bounds(run: RepresentationsRun, base: str, note: Workings) -> None:
             f"{pointer}/worst_ratio",
             kind="measured",
         )
+
+
+def _outlier_bounds(run: RepresentationsRun, base: str, note: Workings) -> None:
+    """The same of the outlier alone, which is drawn."""
+    held = outlier_certificates(run)
+    counts: tuple[tuple[str, str, Kind], ...] = (
+        ("outputs", r"\sum n", "computed"),
+        ("exceeded", r"\sum n_{|e| > B}", "measured"),
+    )
+    for count, formula, kind in counts:
+        pointers = (f"{run.name}#/results/{result.id}/bound/{count}" for result, _ in held)
+        total = sum(getattr(found, count) for _, found in held)
+        note.derive(f"{base}/{count}", total, formula, *pointers, kind=kind)

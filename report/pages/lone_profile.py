@@ -1,5 +1,6 @@
 """The profile of a capture that is in no record: a folder of its own, which opens from disk."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from report.numbers.profile import Profile
 from report.numbers.profile_compare import ProfileComparison
 from report.numbers.study import Study, digest_of
 from report.numbers.values import Values
-from report.numbers.worked_trace import work_out_trace
+from report.numbers.worked_trace import work_out_pairs, work_out_trace
 from report.numbers.workings import Workings
 from report.pages.anchors import Anchors
 from report.pages.desk import Desk
@@ -44,7 +45,10 @@ def render_profile(
     """
     note = Workings()
     work_out_trace(profile, note)
-    values = Values(note.values, {f"{profile.name}/trace": {}}, profile_page=PAGE)
+    if comparison:
+        work_out_pairs(profile.name, comparison, note)
+    documents = {f"{profile.name}/trace": json.loads(summary)}
+    values = Values(note.values, documents, profile_page=PAGE)
     own = replace(study, traces={}, values=values, digest=digest_of(profile))
     figures = {figure.name: figure} if figure else {}
     jinja = environment(templates, cache)

@@ -148,13 +148,13 @@ def set_profile(
         "first_step": values.first_step(),
         "lanes": tables.lanes(profile, values.measures, galley),
         "busy": values.busy(),
-        "operations": tables.operations(profile, programs, galley),
+        "operations": tables.operations(profile, values.measures, programs, galley),
         "shares": values.shares(),
         "gaps": tables.gaps(profile, galley),
         "compiles": tables.compiles(profile, galley),
         "rules": [_rule(rule, found, values) for rule, found in values.judgements()],
         "tally": values.tally(),
-        "comparison": _comparison(comparison, galley) if comparison else None,
+        "comparison": _comparison(profile, comparison, galley) if comparison else None,
         "files": _files(profile, page.path),
     }
     absent = {anchor for anchor in ("comparison", "gaps") if not body[anchor]}
@@ -283,7 +283,7 @@ def where(place: Placed, profile: Profile) -> str:
     return f"from {start}, for {lasts}, on {profile.plane(place.plane).name}"
 
 
-def _comparison(comparison: ProfileComparison, galley: Galley) -> Context:
+def _comparison(profile: Profile, comparison: ProfileComparison, galley: Galley) -> Context:
     one, two = comparison.names
     alone = [
         f"Only in {name}: {', '.join(labels)}."
@@ -296,7 +296,7 @@ def _comparison(comparison: ProfileComparison, galley: Galley) -> Context:
         "results": [result.told for result in comparison.results],
         "alone": alone,
         "differences": tables.differences(comparison, galley),
-        "pairs": tables.pairs(comparison, galley),
+        "pairs": tables.pairs(profile, comparison, galley),
     }
 
 

@@ -2,13 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from report.exhibit import Cell, literal, shown
-from report.notation import render
-from report.numbers.measures import NS_PER_S, Measure
-from report.numbers.profile import Operation, Plane, Profile, ProgramRun, Step, shortened
+from report.exhibit import Cell, literal, shown, valued
+from report.numbers.measures import LONGEST, NS_PER_S, Measure
+from report.numbers.profile import (
+    Operation,
+    Plane,
+    Profile,
+    ProgramRun,
+    Span,
+    Step,
+    shortened,
+)
 from report.numbers.profile_compare import ProfileComparison
 from report.numbers.qualification import identity
 from report.numbers.values import anchor
+from report.numbers.worked_trace import PAIRS
 from report.pages.exhibits import Context
 from report.pages.profile_programs import HloLine, ProgramText
 from report.pages.prose import Galley
@@ -16,7 +24,7 @@ from report.pages.record_page import code, record_table
 
 Measures = Mapping[str, Measure]
 
-STEPS, LANES, OPERATIONS, GAPS, PAIRS = 40, 24, 24, 12, 40
+STEPS, LANES, OPERATIONS, GAPS = 40, 24, LONGEST, 12
 """Rows of each table; the summary has the others."""
 
 VIEWS: Mapping[str, str] = {
@@ -77,31 +85,32 @@ def _busy(profile: Profile, measures: Measures, plane: Plane) -> Cell:
 def steps(profile: Profile, programs: Mapping[str, ProgramText], galley: Galley) -> Context:
     """The first steps of the capture; each leads to the program it ran."""
     several = len({plane.host for plane in profile.planes if plane.kind == "host"}) > 1
-    columns: list[tuple[str, Callable[[Step], Cell], bool]] = [
+    at = f"{profile.name}/trace#/steps"
+    columns: list[tuple[str, Callable[[int, Step], Cell], bool]] = [
         (
             "Step",
-            lambda step: _number(step, profile.plane(step.plane).host if several else ""),
+            lambda _, step: _number(step, profile.plane(step.plane).host if several else ""),
             True,
         ),
-        ("Inner name", lambda step: code(step.inner or step.name), True),
-        (">Starts", lambda step: _at(step.start_ns), True),
-        (">Lasts", _lasts, True),
+        ("Inner name", lambda _, step: code(step.inner or step.name), True),
+        (">Starts", lambda nth, step: _start(f"{at}/{nth}", step), True),
+        (">Lasts", lambda nth, step: _lasts(f"{at}/{nth}", step), True),
         (
             ">Host operations",
-            lambda step: _time(step.operations_busy_ns),
+            lambda nth, step: _time(f"{at}/{nth}/operations_busy_ns", step.operations_busy_ns),
             any(step.operations_busy_ns is not None for step in profile.steps),
         ),
         (
             ">Busiest device",
-            lambda step: _time(max((share.busy_ns for share in step.devices), default=None)),
+            lambda nth, step: _of_devices(f"{at}/{nth}", step, "busy_ns", max),
             any(step.devices for step in profile.steps),
         ),
         (
             ">Until device work",
-            lambda step: _time(min((share.first_ns for share in step.devices), default=None)),
+            lambda nth, step: _of_devices(f"{at}/{nth}", step, "first_ns", min),
             any(step.devices for step in profile.steps),
         ),
-        ("Program", lambda step: _program(step.programs, programs.get(step.inner)), True),
+        ("Program", lambda _, step: _program(step.programs, programs.get(step.inner)), True),
     ]
     kept = [(head, cell) for head, cell, told in columns if told]
     shown_steps = profile.steps[:STEPS]
@@ -111,8 +120,8 @@ def steps(profile: Profile, programs: Mapping[str, ProgramText], galley: Galley)
         "steps",
         f"Steps: {_of(len(shown_steps), count)}. A step is an annotation on the host.",
         columns="|".join(head for head, _ in kept),
-        rows=[tuple(cell(step) for _, cell in kept) for step in shown_steps],
-        ids=[f"step-{at}" for at in range(len(shown_steps))],
+        rows=[tuple(cell(nth, step) for _, cell in kept) for nth, step in enumerate(shown_steps)],
+        ids=[f"step-{nth}" for nth in range(len(shown_steps))],
     )
 
 
@@ -120,9 +129,18 @@ def _number(step: Step, host: str) -> Cell:
     return Cell(text="—" if step.number is None else f"{step.number}", note=literal(host))
 
 
-def _lasts(step: Step) -> Cell:
+def _lasts(at: str, step: Step) -> Cell:
     note = "" if step.complete else "may be cut by the end of the capture"
-    return Cell(text=_seconds(step.duration_ns), kind="measured", note=note)
+    return _time(f"{at}/duration_ns", step.duration_ns, note)
+
+
+def _of_devices(at: str, step: Step, field: str, choose: Callable[..., tuple[int, int]]) -> Cell:
+    """The largest or smallest of one time that each device tells of a step."""
+    told = [(getattr(share, field), nth) for nth, share in enumerate(step.devices)]
+    if not told:
+        return shown("—")
+    ns, nth = choose(told)
+    return _time(f"{at}/devices/{nth}/{field}", ns)
 
 
 def _program(ran: Sequence[ProgramRun], text: ProgramText | None) -> Cell:
@@ -144,8 +162,8 @@ def lanes(profile: Profile, measures: Measures, galley: Galley) -> Context:
     """Lines with the union of their events, and the sum that must not be taken for it."""
     names = {plane.id: plane.name for plane in profile.planes}
     devices = {plane.id for plane in profile.device_planes}
-    found = [line for line in profile.lines if line.events]
-    found.sort(key=lambda line: (line.plane not in devices, -line.events))
+    found = [(at, line) for at, line in enumerate(profile.lines) if line.events]
+    found.sort(key=lambda placed: (placed[1].plane not in devices, -placed[1].events))
     rows = [
         (
             Cell(text=code(names[line.plane]).text, note=literal(line.name)),
@@ -155,10 +173,10 @@ def lanes(profile: Profile, measures: Measures, galley: Galley) -> Context:
             _derived(
                 profile, measures, f"lines/{line.id.replace('/', '-')}/busy_share", "percent(1)"
             ),
-            Cell(text=_seconds(line.sum_ns), kind="measured"),
+            _time(f"{profile.name}/trace#/lines/{at}/sum_ns", line.sum_ns),
             shown(f"{line.depth:,}"),
         )
-        for line in found[:LANES]
+        for at, line in found[:LANES]
     ]
     return record_table(
         galley,
@@ -173,10 +191,11 @@ def lanes(profile: Profile, measures: Measures, galley: Galley) -> Context:
     )
 
 
-def operations(profile: Profile, programs: Mapping[str, ProgramText], galley: Galley) -> Context:
+def operations(
+    profile: Profile, measures: Measures, programs: Mapping[str, ProgramText], galley: Galley
+) -> Context:
     """The longest by their own time; each leads to its line of HLO where that is known."""
-    whole = profile.work_ns
-    ranked = sorted(profile.work, key=lambda op: -op.self_ns)
+    ranked, place = profile.ranked_work, f"{profile.name}/trace#/operations"
     texts = _texts(profile, programs)
     rows = [
         (
@@ -184,13 +203,13 @@ def operations(profile: Profile, programs: Mapping[str, ProgramText], galley: Ga
             Cell(text=code(op.module).text if op.module else literal("not in the capture")),
             _does(op, texts.get((op.module, op.program_id))),
             shown(f"{op.count:,}"),
-            _time(op.self_ns),
-            shown(render(op.self_ns / whole, "percent(1)") if whole else "—", "measured"),
-            _time(op.max_ns),
+            _time(f"{place}/{at}/{profile.own_field}", op.self_ns),
+            _derived(profile, measures, f"operations/{at}/share", "percent(1)"),
+            _time(f"{place}/{at}/max_ns", op.max_ns),
         )
-        for op in ranked[:OPERATIONS]
+        for at, op in ranked[:OPERATIONS]
     ]
-    views = {op.view for op in ranked}
+    views = {op.view for _, op in ranked}
     left = sum(told.count for view, told in profile.operations_left_out.items() if view in views)
     return record_table(
         galley,
@@ -246,20 +265,20 @@ def gaps(profile: Profile, galley: Galley) -> list[Context]:
     names = {plane.id: plane.name for plane in profile.planes}
     made = []
     for kind, words in KINDS.items():
-        found = [gap for gap in profile.gaps if gap.kind == kind]
+        found = [(at, gap) for at, gap in enumerate(profile.gaps) if gap.kind == kind]
         total = profile.gap_totals.get(kind)
         if not found:
             continue
         rows = [
             (
                 code(names[gap.plane]),
-                _at(gap.start_ns),
-                _time(gap.duration_ns),
+                _start(f"{profile.name}/trace#/gaps/{at}", gap),
+                _time(f"{profile.name}/trace#/gaps/{at}/duration_ns", gap.duration_ns),
                 code(shortened(gap.after) or "—"),
                 code(shortened(gap.before) or "—"),
                 shown("—" if gap.step is None else f"{gap.step}"),
             )
-            for gap in found[:GAPS]
+            for at, gap in found[:GAPS]
         ]
         made.append(
             record_table(
@@ -280,11 +299,11 @@ def compiles(profile: Profile, galley: Galley) -> Context | None:
     rows = [
         (
             code(found.name or "unnamed"),
-            _at(found.start_ns),
-            _time(found.duration_ns),
+            _start(f"{profile.name}/trace#/compiles/{at}", found),
+            _time(f"{profile.name}/trace#/compiles/{at}/duration_ns", found.duration_ns),
             shown(said[found.in_window]),
         )
-        for found in profile.compiles[:GAPS]
+        for at, found in enumerate(profile.compiles[:GAPS])
     ]
     count = len(profile.compiles) + profile.compiles_left_out.count
     return record_table(
@@ -312,18 +331,21 @@ def differences(comparison: ProfileComparison, galley: Galley) -> Context | None
     )
 
 
-def pairs(comparison: ProfileComparison, galley: Galley) -> Context | None:
+def pairs(profile: Profile, comparison: ProfileComparison, galley: Galley) -> Context | None:
     if not comparison.pairs:
         return None
     one, two = comparison.names
+    at = f"study#/trace/{profile.name}/pairs"
     rows = [
         (
             code(pair.step.label),
-            _time(pair.step.duration_ns),
-            _time(pair.other.duration_ns),
-            shown("—" if pair.ratio is None else render(pair.ratio, "fixed(3)"), "measured"),
+            _time(f"{at}/{nth}/one_s", pair.step.duration_ns),
+            _time(f"{at}/{nth}/other_s", pair.other.duration_ns),
+            shown("—")
+            if pair.ratio is None
+            else valued(f"{at}/{nth}/ratio", pair.ratio, "fixed(3)", "measured"),
         )
-        for pair in comparison.pairs[:PAIRS]
+        for nth, pair in enumerate(comparison.pairs[:PAIRS])
     ]
     return record_table(
         galley,
@@ -340,24 +362,19 @@ def _derived(profile: Profile, measures: Measures, path: str, spelling: str) -> 
     if found.number is None:
         return Cell(text=literal("—"), note=literal(found.reason))
     pointer = f"study#/trace/{profile.name}/{path}"
-    return Cell(
-        text=literal(render(found.number, spelling)),
-        kind="measured",
-        href=f"workings.html#{anchor(pointer)}",
-    )
+    href = f"workings.html#{anchor(pointer)}"
+    return valued(pointer, found.number, spelling, "measured", href=href)
 
 
-def _time(ns: int | None) -> Cell:
-    return shown("—") if ns is None else shown(_seconds(ns), "measured")
+def _time(pointer: str, ns: int | None, note: str = "") -> Cell:
+    if ns is None:
+        return shown("—")
+    return valued(pointer, ns / NS_PER_S, "seconds(1)", "measured", note=note)
 
 
-def _at(ns: int) -> Cell:
+def _start(at: str, span: Span) -> Cell:
     """When something starts, told finely enough to tell neighbours apart."""
-    return shown(render(ns / NS_PER_S, "seconds(3)"), "measured")
-
-
-def _seconds(ns: int) -> str:
-    return render(ns / NS_PER_S, "seconds(1)")
+    return valued(f"{at}/start_ns", span.start_ns / NS_PER_S, "seconds(3)", "measured")
 
 
 def _of(some: int, whole: int) -> str:

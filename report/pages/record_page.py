@@ -12,7 +12,6 @@ from report import exhibit
 from report.errors import EvidenceMismatch, Fault
 from report.evidence import Evidence
 from report.exhibit import Cell, Scalar, literal, shown, table_of, valued
-from report.notation import render
 from report.numbers.cluster import Cluster
 from report.numbers.precision import CASES, PrecisionRun, Result, Timing
 from report.numbers.profile import Profile
@@ -379,7 +378,11 @@ def quantization(record: str, result: Result) -> tuple[Cell, ...]:
         for operand, each in (("x", found.x_scales), ("w", found.w_scales))
         for index, scale in enumerate(each)
     }
-    counts = (found.zero_rows, found.underflow_rows, found.clipped)
+    counts = {
+        "zero_rows": found.zero_rows,
+        "underflow_rows": found.underflow_rows,
+        "clipped": found.clipped,
+    }
     largest = found.max_abs_accumulator
     return (
         code(result.id),
@@ -387,7 +390,10 @@ def quantization(record: str, result: Result) -> tuple[Cell, ...]:
             valued(place, scales[place], "scientific(3)", "measured")
             for place in (min(scales, key=scales.__getitem__), max(scales, key=scales.__getitem__))
         ),
-        *(shown(render(each, "integer"), "measured") for each in counts),
+        *(
+            valued(f"study#/precision/{record}/{result.id}/{name}", count, "integer", "measured")
+            for name, count in counts.items()
+        ),
         valued(f"{at}/max_abs_accumulator", largest, "integer", "measured"),
     )
 

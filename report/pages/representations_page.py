@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from report.evidence import Evidence
-from report.exhibit import Cell, code, literal
+from report.exhibit import Cell, code, literal, valued
 from report.exhibit import shown as shown_cell
 from report.notation import render
 from report.numbers.representations import CASE_NAMES, RepresentationsRun
@@ -120,7 +120,7 @@ def inputs(run: RepresentationsRun, galley: Galley) -> Context:
             shown_cell(CASE_NAMES[case.name]),
             shown_cell(case.description),
             code_cell(case.sha256),
-            shown_cell(render(case.norm, "fixed(3)"), "computed"),
+            valued(f"{run.name}#/reference/{case.name}/norm", case.norm, "fixed(3)", "computed"),
         )
         for case in run.cases.values()
     ]

@@ -51,7 +51,7 @@ def tables(profile: Profile) -> Iterator[Table]:
         "Lane|Shows|>Events|>Busy|>Of its span",
         lanes,
     )
-    ranked = sorted(profile.work, key=lambda op: -op.self_ns)
+    ranked, measures = profile.ranked_work, measure(profile)
     operations = [
         (
             op.label,
@@ -59,9 +59,10 @@ def tables(profile: Profile) -> Iterator[Table]:
             op.category or "not told",
             f"{op.count:,}",
             _time(op.self_ns),
-            render(op.self_ns / profile.work_ns, "percent(1)") if profile.work_ns else "—",
+            "—" if share.number is None else render(share.number, "percent(1)"),
         )
-        for op in ranked[:OPERATIONS]
+        for at, op in ranked[:OPERATIONS]
+        for share in [measures[f"operations/{at}/share"]]
     ]
     if operations:
         yield _table(

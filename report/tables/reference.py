@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from report.content import Content
-from report.exhibit import Cell, Column, Table
+from report.exhibit import Cell, Column, Table, number, valued
 from report.notation import NBSP, render
 from report.numbers.stated import documented_text, stated
 from report.numbers.study import Study
@@ -207,30 +207,23 @@ def formats_table(formats: Mapping[str, NumberFormat]) -> Table:
 def _format_row(found: NumberFormat) -> tuple[Cell, ...]:
     name = Cell(text=plain(found.name), bits=found.layout, note=plain(found.specials))
     words = (Cell(text=plain(found.offers)), Cell(text=plain(found.handle)))
+    at = f"formats#/{found.id}"
     if found.integer_range is not None:
-        low, high = (render(bound, "integer") for bound in found.integer_range)
-        span = Cell(
-            text=f"{low} to {high}",
-            kind="computed",
-            note=f"symmetric: ±{found.symmetric_bound}",
+        low, high, bound = (
+            number(f"{at}/{end}", "integer") for end in ("minimum", "maximum", "symmetric_bound")
         )
+        span = Cell(text=f"{low} to {high}", kind="computed", note=f"symmetric: ±{bound}")
         return (name, span, Cell(text="one step"), Cell(text="half a step"), *words)
     largest, normal, roundoff = found.max_finite, found.smallest_normal, found.unit_roundoff
+    size = "scientific(2)" if (largest or 0.0) >= 1e6 else "integer"
+    error = number(f"{at}/unit_roundoff", "error")
     return (
         name,
-        Cell(text=_largest(largest or 0.0), kind="computed"),
-        Cell(text=render(normal, "power_of_two", reason="integer"), kind="computed"),
-        Cell(
-            text=render(roundoff, "power_of_two", reason="integer"),
-            kind="computed",
-            note=render(roundoff, "error", reason="integer"),
-        ),
+        valued(f"{at}/max_finite", largest, size, "computed"),
+        valued(f"{at}/smallest_normal", normal, "power_of_two", "computed"),
+        valued(f"{at}/unit_roundoff", roundoff, "power_of_two", "computed", note=error),
         *words,
     )
-
-
-def _largest(number: float) -> str:
-    return render(number, "scientific(2)") if number >= 1e6 else render(number, "integer")
 
 
 def _spec_cell(chip: Chip, field: str) -> Cell:
@@ -240,11 +233,11 @@ def _spec_cell(chip: Chip, field: str) -> Cell:
     if spec.value is None:
         reason = [plain(spec.reason), also[:1].upper() + also[1:], remark]
         return Cell(text="not listed", note=_sentences(reason))
-    return Cell(
-        text=render(stated(spec.value), "documented"),
-        kind="documented",
-        pointer=f"chips#/{chip.id}/{field}",
-        format="documented",
+    return valued(
+        f"chips#/{chip.id}/{field}",
+        stated(spec.value),
+        "documented",
+        "documented",
         href=spec.source.href,
         note=_sentences([also, remark]) if remark else also,
     )
@@ -295,11 +288,8 @@ def _memory_cell(study: Study, chip: Chip) -> Cell:
     pointer = f"study#/counting/{chip.id}/hbm_per_device"
     if pointer not in study.values:
         return Cell(text="not listed", note="Memory or device count is not documented.")
-    return Cell(
-        text=render(study.values[pointer].printable, "documented"),
-        kind="computed",
-        href=study.values.resolve_href(pointer),
-    )
+    capacity, href = study.values[pointer].printable, study.values.resolve_href(pointer)
+    return valued(pointer, capacity, "documented", "computed", href=href)
 
 
 def _sources(chips: Mapping[str, Chip], fields: Iterable[str]) -> tuple[Source, ...]:

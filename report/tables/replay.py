@@ -6,10 +6,9 @@ replayed is *documented*, whoever measured it: only what was worked out here is 
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from report.exhibit import Cell, Kind, Table, code, literal, shown, table_of
-from report.notation import render
+from report.exhibit import Cell, Kind, Table, code, literal, number, shown, table_of, valued
 from report.numbers import replay_pointers
-from report.numbers.replay import Comparison, Replay
+from report.numbers.replay import Comparison, Replay, Scalar
 from report.numbers.study import Study
 
 LABELS: Mapping[str, str] = {
@@ -57,8 +56,8 @@ def tables(run: Replay) -> Iterator[Table]:
     rows = [
         (
             Cell(text=literal(key.replace("_", " ").capitalize())),
-            _value(field.recorded, "documented"),
-            _value(field.here, "computed"),
+            _value(f"{run.name}#/setting/{key}/recorded", field.recorded, "documented"),
+            _value(f"{run.name}#/setting/{key}/here", field.here, "computed"),
             _verdict(field),
         )
         for key, field in run.machine.items()
@@ -72,7 +71,7 @@ def tables(run: Replay) -> Iterator[Table]:
             f"{run.name}-fields-{result}",
             f"{result}, field by field",
             f"Field|>{whose(run)}|>Here|>Distance|Verdict",
-            [_row(result, key, field) for key, field in given.items()],
+            [_row(run, result, key) for key in given],
             [f"{result}-{key}" for key in given],
         )
         if absent:
@@ -80,10 +79,7 @@ def tables(run: Replay) -> Iterator[Table]:
                 f"{run.name}-absent-{result}",
                 f"{result}: what was not recorded, so that nothing can be compared with it",
                 "Field|>Here",
-                [
-                    (Cell(text=LABELS.get(key, literal(key))), _here(result, key, field))
-                    for key, field in absent.items()
-                ],
+                [(_label(key), _here(run, result, key)) for key in absent],
                 [f"{result}-{key}" for key in absent],
             )
     yield accumulation(run)
@@ -103,11 +99,10 @@ def errors(run: Replay, *, name: str, fields: Sequence[str] = ERRORS) -> Table:
     """
     single = LABELS[fields[0]] if len(fields) == 1 else ""
     rows = []
-    for result, group in run.fields.items():
+    for result in run.fields:
         for key in fields:
-            field = group[key]
             label = Cell(text=code(result), note="" if single else LABELS[key])
-            rows.append((label, *_row(result, key, field)[1:]))
+            rows.append((label, *_row(run, result, key)[1:]))
     of = "the published run" if run.replayed.foreign else run.replayed.name
     return table_of(
         name,
@@ -122,18 +117,22 @@ def accumulation(run: Replay) -> Table:
     """Where the errors come from, and what is known of the recorded sums."""
     rows = []
     for result, split in run.splits.items():
-        if split.recorded is not None:
-            recorded = _number(split.recorded, "computed")
-        elif split.at_least is not None:
+        at = f"{run.name}#/accumulation/{result}"
+        recorded = _norm(f"{at}/recorded", split.recorded, "computed")
+        if split.recorded is None and split.at_least is not None:
             recorded = Cell(
-                text=f"at least {render(split.at_least, 'scientific(2)')}",
+                text=f"at least {number(f'{at}/recorded_at_least', 'scientific(2)')}",
                 kind="computed",
                 note="a bound: no output was kept",
             )
-        else:
-            recorded = Cell(text="not recorded")
-        here = (_number(each, kind) for each, kind in _parts(split.representation, split.here))
-        rows.append((Cell(text=code(result)), *here, recorded))
+        rows.append(
+            (
+                Cell(text=code(result)),
+                _norm(f"{at}/representation", split.representation, "computed"),
+                _norm(f"{at}/here", split.here, "measured"),
+                recorded,
+            )
+        )
     return table_of(
         f"{run.name}-accumulation",
         "Rounding the operands, then adding up: relative L2 norms of the two parts of each error",
@@ -153,8 +152,8 @@ def repeats(run: Replay, *, name: str) -> Table:
         (
             Cell(text=code(result)),
             shown(f"{each.runs}"),
-            Cell(text=f"{each.distinct}", kind="measured"),
-            Cell(text=f"{each.pinned}", kind="measured")
+            _outputs(run, result, "free", each.distinct),
+            _outputs(run, result, "pinned", each.pinned)
             if each.pinned is not None
             else Cell(text="not available", note=literal(each.pinned_reason)),
             shown(_same(each.same)),
@@ -182,52 +181,60 @@ def _same(same: bool | None) -> str:
     return "yes" if same else "no"
 
 
-def _parts(*numbers: float | None) -> Iterator[tuple[float | None, Kind]]:
-    yield from zip(numbers, ("computed", "measured"), strict=True)
+def _outputs(run: Replay, result: str, cores: str, distinct: int) -> Cell:
+    pointer = f"{run.name}#/determinism/{result}/{cores}/distinct"
+    return valued(pointer, distinct, "integer", "measured")
 
 
-def _number(number: float | None, kind: Kind) -> Cell:
-    if number is None:
+def _norm(pointer: str, norm: float | None, kind: Kind) -> Cell:
+    if norm is None:
         return Cell(text="not recorded")
-    return Cell(text=render(number, "scientific(2)") if number else "0", kind=kind)
+    return valued(pointer, norm, "scientific(2)", kind)
 
 
-def _row(result: str, key: str, field: Comparison) -> tuple[Cell, ...]:
+def _row(run: Replay, result: str, key: str) -> tuple[Cell, ...]:
+    field, at = run.fields[result][key], f"{run.name}#/fields/{result}/{key}"
     return (
-        Cell(text=LABELS.get(key, literal(key))),
-        _value(field.recorded, "documented"),
-        _here(result, key, field),
-        _distance(field),
+        _label(key),
+        _value(f"{at}/recorded", field.recorded, "documented"),
+        _here(run, result, key),
+        _distance(at, field),
         _verdict(field),
     )
 
 
-def _here(result: str, key: str, field: Comparison) -> Cell:
-    if field.here is None:
+def _label(key: str) -> Cell:
+    return Cell(text=LABELS.get(key, literal(key)))
+
+
+def _here(run: Replay, result: str, key: str) -> Cell:
+    keys, here = ["fields", result, key, "here"], run.fields[result][key].here
+    if here is None:
         return Cell(text="not taken")
-    return _value(field.here, replay_pointers.kind("", ["fields", result, key, "here"]))
+    return _value(f"{run.name}#/{'/'.join(keys)}", here, replay_pointers.kind("", keys))
 
 
-def _value(value: object, kind: Kind) -> Cell:
-    """A value in full, in code type; of a digest the first digits."""
+def _value(pointer: str, value: Scalar, kind: Kind) -> Cell:
+    """A value in full; of a digest the first digits, in code type."""
     if value is None:
         return Cell(text="not recorded")
     if isinstance(value, tuple):
-        return Cell(text=literal(", ".join(map(str, value))), kind=kind)
-    text = repr(value) if isinstance(value, float) else str(value)
-    return Cell(text=code(f"{text[:12]}…" if len(text) == 64 else text), kind=kind)
+        return Cell(text=literal(", ".join(value)), kind=kind)
+    if isinstance(value, str) and len(value) == 64:
+        return Cell(text=code(f"{value[:12]}…"), kind=kind)
+    return valued(pointer, value, "full", kind)
 
 
-def _distance(field: Comparison) -> Cell:
+def _distance(at: str, field: Comparison) -> Cell:
     """Steps of the format between the two, and how much that is."""
     if field.ulp is None or field.difference is None:
         return Cell(text="–")
     if field.ulp == 0:
-        return Cell(text="0", kind="computed")
-    note = f"{render(field.difference, 'scientific(2)')} apart"
+        return valued(f"{at}/ulp", 0, "integer", "computed")
+    note = f"{number(f'{at}/difference', 'scientific(2)')} apart"
     if field.tolerance is not None:
-        note += f", {render(field.tolerance, 'scientific(2)')} allowed"
-    return Cell(text=f"{field.ulp:,} ulp", kind="computed", note=note)
+        note += f", {number(f'{at}/tolerance', 'scientific(2)')} allowed"
+    return Cell(text=f"{number(f'{at}/ulp', 'integer')} ulp", kind="computed", note=note)
 
 
 def _verdict(field: Comparison) -> Cell:

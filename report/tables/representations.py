@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from functools import partial
 
-from report.exhibit import Cell, Kind, Table, code, literal, table_of, valued
-from report.notation import NBSP, render
+from report.exhibit import Cell, Kind, Table, code, literal, number, table_of, valued
+from report.notation import NBSP
 from report.numbers.representations import (
     CASE_NAMES,
     PARTS,
@@ -274,18 +274,18 @@ def counters(run: RepresentationsRun, case: str) -> Table:
         if result.found is None:
             rows.append((_name(run, policy), *_refused(result, 5)))
             continue
-        x, w = result.found.x, result.found.w
+        at = f"{run.name}#/results/{result.id}/counters"
         rows.append(
             (
                 _name(run, policy),
                 *(
-                    _happened(getattr(x, reason), getattr(w, reason), x, w)
+                    _happened(at, reason, result.found.x, result.found.w)
                     for reason in ("clipped", "saturated", "flushed", "nonfinite")
                 ),
                 _plain("no program ran")
                 if result.status != "measured"
                 else valued(
-                    f"{run.name}#/results/{result.id}/counters/output/flushed",
+                    f"{at}/output/flushed",
                     result.found.output_flushed,
                     "integer",
                     "measured",
@@ -301,12 +301,13 @@ def counters(run: RepresentationsRun, case: str) -> Table:
     )
 
 
-def _happened(of_x: int, of_w: int, x: Counters, w: Counters) -> Cell:
+def _happened(at: str, reason: str, x: Counters, w: Counters) -> Cell:
     """Such as `X 61 (0.74 %)`; a dash where nothing happened."""
     told = [
-        f"{name} {count:,} ({render(count / values, 'percent(2)')})"
-        for name, count, values in (("X", of_x, x.values), ("W", of_w, w.values))
-        if count
+        f"{name} {number(pointer, 'integer')} ({number(f'{pointer}_share', 'percent(2)')})"
+        for name, counters in (("X", x), ("W", w))
+        for pointer in [f"{at}/{name.lower()}/{reason}"]
+        if getattr(counters, reason)
     ]
     return Cell(text=", ".join(told), kind="computed") if told else _plain("–")
 

@@ -111,7 +111,7 @@ function sameTexts(one, two) {
   return one.size === two.size && [...one].every(([id, texts]) => sorted(texts) === sorted(two.get(id)));
 }
 
-/* The value that a pointer names, from signed JSON. */
+/* The value that a pointer names, from signed JSON; a whole number under a name in _ns as a time. */
 async function lookUp(load, pointer) {
   const [, place, path] = /^([^#]*)#?(.*)$/s.exec(pointer);
   const [, record, part] = /^([^/]*)\/?(.*)$/s.exec(place);
@@ -125,6 +125,7 @@ async function lookUp(load, pointer) {
   const value = valueAt(await load(`records/${record}/${file}.json`), path);
   if (value === undefined) refuse(`nothing at ${pointer}`);
   if (typeof value === "boolean") return value ? "yes" : "no";
+  if (path.endsWith("_ns") && value instanceof Numeral && value.exact) return new Quantity(value.text, "ns");
   const flat = Array.isArray(value) && !value.some((item) => Array.isArray(item) || item instanceof Map);
   return flat ? `${value.length.toLocaleString("en")} values` : value;
 }

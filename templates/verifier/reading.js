@@ -27,7 +27,8 @@ function readsAs(text, value) {
   if (power) return isPower(value, Number(plainDigits(power[1])));
   const [digits, symbol = ""] = split(plainDigits(text.replace(`${NBSP}×${NBSP}10`, "e").replaceAll(",", "")));
   const unit = unitOf(symbol);
-  const given = documented ? unitOf(value.unit) : { base: unit.base, up: 1n, ten: 0 };
+  const counted = documented && (symbol || value.unit !== "ns");
+  const given = counted ? unitOf(value.unit) : { base: unit.base, up: 1n, ten: 0 };
   if (symbol && given.base !== unit.base) return false;
   const printed = decimal(digits);
   const exact = decimal(documented ? value.amount : textOfNumeral(value));

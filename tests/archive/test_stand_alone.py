@@ -128,6 +128,22 @@ def test_whatever_the_pages_print_reads_as_the_number(number, spelling):
     assert verifier.reads_as(printed, number)
 
 
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        *(("58.5 µs", True), ("58,467 ns", True), ("58,467", True)),
+        *(("58.4 µs", False), ("58,467 s", False), ("58,468", False), ("0.000058", False)),
+    ],
+)
+def test_a_whole_number_under_a_name_that_ends_in_ns_may_be_printed_as_a_time(text, holds):
+    steps = {"steps": [{"duration_ns": 58467}]}
+    found = verifier.look_up(
+        {"records/run/trace/summary.json": steps}.get, "run/trace#/steps/0/duration_ns"
+    )
+
+    assert verifier.reads_as(text.replace(" ", NBSP), found) is holds
+
+
 @given(
     st.floats(0.001, 1e6).flatmap(lambda one: st.tuples(st.just(one), st.floats(0.001, 1e6))),
     st.integers(0, 6),

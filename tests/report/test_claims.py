@@ -44,7 +44,40 @@ def published(site: Path, pointer: str) -> object:
     value = json.loads((site / "records" / record / DOCUMENTS[part]).read_text("utf-8"))
     for key in path.split("/"):
         value = value[int(key)] if isinstance(value, list) else value[key]
-    return value
+    return value / 1e9 if path.endswith("_ns") else value
+
+
+CLAIMED = (
+    *("chips.html", "formats.html", "index.html", "profiles/precision-batch-one.html"),
+    *("profiles/precision-cpu.html", "records/precision-batch-one.html"),
+    *("records/precision-cpu.html", "records/replay-published.html"),
+    "records/representations-cpu.html",
+)
+"""Pages on which every number that is marked, or stands in a figure's title, is a claim."""
+SHOWN = (
+    *("fig-memory-budget", "fig-kv-cache", "fig-error-by-policy", "fig-quantization-step"),
+    *("fig-outlier-repair", "fig-error-anatomy", "fig-bound-ratios", "fig-bytes-by-policy"),
+    *("fig-timeline-precision-cpu", "tab-formats", "tab-counting-units", "tab-errors-replayed"),
+)
+"""Figures and tables of the lesson of which the same is true."""
+
+
+def test_no_number_is_evidence_that_cannot_be_checked(built: Path):
+    site = built / "site"
+    lesson = (site / "lessons/choose-measure-profile.html").read_text("utf-8")
+    found = [each for each in unclaimed(site) if each[0] in CLAIMED or each[1] in SHOWN]
+
+    assert all((site / page).is_file() for page in CLAIMED)
+    assert all(f'id="{name}"' in lesson for name in SHOWN)
+    assert found == []
+
+
+def test_a_time_in_a_profile_is_claimed_of_its_nanoseconds(claims):
+    page = "profiles/precision-cpu.html"
+    told = {each["pointer"]: each["text"] for each in claims if each["page"] == page}
+
+    assert told["precision-cpu/trace#/steps/0/duration_ns"] == "58.5\u00a0µs"
+    assert told["precision-cpu/trace#/gaps/0/start_ns"] == "58.467\u00a0µs"
 
 
 def test_each_claim_on_a_record_can_be_made_again_from_the_published_files(built, claims):

@@ -118,7 +118,12 @@ def test_the_figures_titles_state_the_lessons_findings():
     assert "from 0.997 to 53.9 FLOP per byte" in titles["roofline"]
     assert "0.6 GB in BF16 need 5.4 GB" in titles["memory-budget"]
     assert "4,096 tokens the cache holds 1.5 GiB" in titles["kv-cache"]
+    assert "Groups of 16" in titles["outlier-repair"]
     assert "outlier’s 2.45 % down to 0.94 %, 0.65 % and 0.33 %" in titles["outlier-repair"]
+    assert "at least 1,014 times" in titles["error-anatomy"]
+    assert titles["error-anatomy"].endswith("add (FP16).")
+    assert "All 88,896 outputs" in titles["bound-ratios"]
+    assert "INT8 static, uses 97.8 % of it" in titles["bound-ratios"]
 
 
 def test_the_roofline_cites_both_bandwidths_and_calls_itself_a_bound():

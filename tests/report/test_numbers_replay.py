@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from report.errors import EvidenceMismatch
+from report.exhibit import spoken
 from report.numbers.replay import WORDS, Replay, format_tolerance, read_replay, steps
 from report.tables import replay as tables
 from tests.report.numbers_ground import edited, evidence, study
@@ -244,12 +245,28 @@ def test_where_no_core_can_be_pinned_the_table_says_why():
     assert {row[3].note for row in table.rows} == {reason}
 
 
+def said(text: str) -> str:
+    return spoken(text, study().values.lookup)
+
+
 def test_without_an_output_only_a_bound_is_printed():
     cells = {row[0].text: row[3] for row in tables.accumulation(read_replay(evidence()[RUN])).rows}
 
-    assert cells["`balanced-bf16`"].text.startswith("at least 2.05")
-    assert cells["`outlier-bf16`"].text.startswith("at least 1.54")
+    assert said(cells["`balanced-bf16`"].text) == "at least 2.05\u00a0×\u00a010⁻⁹"
+    assert said(cells["`outlier-bf16`"].text) == "at least 1.54\u00a0×\u00a010⁻⁸"
     assert cells["`outlier-bf16`"].kind == "computed"
+
+
+def test_what_is_compared_is_printed_to_its_last_digit():
+    table = tables.errors(read_replay(evidence()[RUN]), name="errors", fields=["relative_l2_error"])
+    rows = {row[0].text: [said(cell.text) for cell in row[1:4]] for row in table.rows}
+
+    assert rows["`balanced-fp32`"] == [
+        "2.085142441345975e-07",
+        "2.0851424413459753e-07",
+        "1 ulp",
+    ]
+    assert rows["`outlier-int8`"] == ["0.02453219942225819", "0.024532199422258188", "1 ulp"]
 
 
 def test_numbers_of_others_are_never_measured_here():

@@ -137,6 +137,10 @@ def test_operations_cost_what_the_devices_own_clock_says_where_all_of_them_tell_
     assert measure(partly)["matrix_share"].number == pytest.approx(0.5)
     assert measure(wholly)["matrix_share"].number == pytest.approx(0.9)
     assert measure(wholly)["devices/d0/step_share"].number == pytest.approx(1.0)
+    shares = [measure(found)["operations/0/share"] for found in (partly, wholly)]
+    assert [share.number for share in shares] == pytest.approx([0.5, 0.9])
+    assert shares[0].inputs == ("operations/0/self_ns",)
+    assert shares[1].inputs == ("operations/0/device_self_ns",)
 
 
 @given(spans, spans, st.integers(0, 5))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from report.archive.profiles import read
+from report.archive.verify import look_up, reads_as
 from report.errors import UsageFault
 from report.exhibit import Figure
 from report.figures.timeline import draw
@@ -60,7 +61,7 @@ def lone(
         other = against.profile("capture")
         comparison = compare(profile, other, names=names, factor="program")
     return render_profile(
-        *(profile, "host0.xplane.pb", b"{}", figure, comparison),
+        *(profile, "host0.xplane.pb", json.dumps(capture.summary()).encode(), figure, comparison),
         content=content(),
         study=work_out({}, content()),
         templates=PROJECT / "templates",
@@ -140,6 +141,21 @@ def test_the_page_claims_the_values_it_prints():
         assert claim["text"] in page
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_each_time_in_a_table_can_be_looked_up_in_the_summary_beside_the_page(name):
+    files = lone(CASES[name])
+    told = [
+        (claim["pointer"], claim["text"])
+        for claim in json.loads(files["claims.json"])["claims"]
+        if claim["pointer"].startswith("capture/trace#/")
+    ]
+
+    assert told or not CASES[name].steps
+    for pointer, text in told:
+        value = look_up(lambda _: json.loads(files["summary.json"]), pointer)
+        assert reads_as(text, value), pointer
+
+
 def test_two_profiles_are_set_side_by_side_with_a_verdict():
     other = Capture(steps=STEPS, devices={"/device:TPU:0": OPERATIONS}, module="jit_other")
     page = lone(TPU, against=other)["index.html"].decode()
@@ -147,6 +163,10 @@ def test_two_profiles_are_set_side_by_side_with_a_verdict():
     comparison = page.partition('id="comparison"')[2]
     assert "Not credited to program, since more differs: device/planes" in comparison
     assert "ratio 1.000" in comparison
+    claims = json.loads(lone(TPU, against=other)["claims.json"])["claims"]
+    told = {each["pointer"]: each["text"] for each in claims if each["page"] == "index.html"}
+    assert told["study#/trace/capture/pairs/0/ratio"] == "1.000"
+    assert told["study#/trace/capture/pairs/0/other_s"] == "100.0\u00a0µs"
 
 
 # Records ---------------------------------------------------------------------------------

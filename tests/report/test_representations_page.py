@@ -5,6 +5,7 @@ from functools import cache
 
 import pytest
 
+from report.exhibit import spoken
 from report.figures import gallery
 from report.numbers.representations import CASES, RepresentationsRun
 from report.numbers.study import work_out
@@ -144,12 +145,11 @@ def test_titles_say_what_came_out_and_not_what_was_hoped_for():
         for place, value in with_error(policy, 0.03).items()
     }
     some = none | with_error("int8-smoothing", 0.01)
-    titles = [
-        gallery.draw_one(
-            "outlier-repair", work_out({RECORD: edited(RECORD, edits)}, content()), content()
-        ).title.replace("\u00a0", " ")
-        for edits in (none, some)
-    ]
+    titles = []
+    for edits in (none, some):
+        found = work_out({RECORD: edited(RECORD, edits)}, content())
+        title = gallery.draw_one("outlier-repair", found, content()).title
+        titles.append(spoken(title, found.values.lookup).replace("\u00a0", " "))
 
     assert titles[0] == "None of 5 repairs lowers the outlier’s 2.45 %."
     assert titles[1] == (

@@ -2,7 +2,7 @@
 
 import re
 
-from report.exhibit import Cell, Table
+from report.exhibit import Cell, Table, spoken
 from report.tables import reference, set_tables
 from tests.report.numbers_ground import content, study
 
@@ -71,7 +71,13 @@ def test_formats_show_their_bits_and_figures():
     assert cell("formats", "BF16", "Unit roundoff").text == "2⁻⁸"
     assert cell("formats", "FP32", "Unit roundoff").text == "2⁻²⁴"
     assert cell("formats", "FP8 E4M3FN", "Largest").text == "448"
-    assert cell("formats", "INT8", "Largest").text == "−128 to 127"
+    span, roundoff = (
+        cell("formats", *at) for at in (("INT8", "Largest"), ("BF16", "Unit roundoff"))
+    )
+    look_up = study().values.lookup
+    assert spoken(span.text, look_up) == "−128 to 127"
+    assert spoken(span.note, look_up) == "symmetric: ±127"
+    assert plain(spoken(roundoff.note, look_up)) == "0.39 %"
 
 
 def test_rows_are_anchored_where_values_lead():

@@ -5,15 +5,25 @@ import re
 
 import pytest
 
+from report.exhibit import spoken
 from report.figures.render import LARGEST_SPEC
 from report.figures.timeline import NO_DEVICE, draw
 from report.numbers.timeline import ALL, DEVICE_ROWS, HOST_ROWS, LONGEST, MARKS, lay_out
+from report.numbers.worked_trace import work_out_trace
+from report.numbers.workings import Workings
 from tests.report.profiles import US, Capture, Event, on_device, read, steady
 
 STEPS = steady(4, first=50)
 PARTS = (Event("convolution.1", 20, 50, "matrix"), Event("copy.2", 80, 10, "copy"))
 TPU = Capture(steps=STEPS, devices={"/device:TPU:0": on_device(STEPS, *PARTS)})
 CPU = Capture(steps=STEPS, platform="cpu", host_operations=on_device(STEPS, Event("dot", 5, 20)))
+
+TWO = Capture(
+    devices={
+        "/device:TPU:0": [Event("a", 0, 5), Event("b", 95, 5)],
+        "/device:TPU:1": [Event("a", 0, 10), Event("b", 90, 10)],
+    }
+)
 
 
 def laid_out(capture: Capture):
@@ -137,11 +147,15 @@ def test_without_a_lane_there_is_nothing_to_draw():
         (CPU, "4 steps on the host, and no device lane."),
         (Capture(devices={"/device:TPU:0": [Event("a", 0, 5), Event("b", 5, 5)]}), "No steps, and"),
         (Capture(steps=steady(1), platform="cpu"), "1 step on the host, and no device lane."),
+        (TWO, "No steps, and 2 device planes that are busy for 10\u00a0% to 20\u00a0% of their"),
     ],
-    ids=["tpu", "cpu", "no steps", "one step"],
+    ids=["tpu", "cpu", "no steps", "one step", "two devices"],
 )
 def test_the_title_says_what_the_capture_shows_whatever_that_is(capture, title):
-    assert draw(capture.profile()).title.startswith(title)
+    profile, note = capture.profile(), Workings()
+    work_out_trace(profile, note)
+
+    assert spoken(draw(profile).title, note.values.__getitem__).startswith(title)
 
 
 def test_an_absent_device_is_written_into_the_drawing_and_its_description():

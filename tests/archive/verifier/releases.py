@@ -15,12 +15,15 @@ STATUS = "assay/report/status/v1"
 PAGE = (
     "<!doctype html><title>Report</title>"
     '<p>The error is <a class="v measured" id="v-1" href="#">2.45\u00a0%</a> of the norm, and '
-    '<span class="v" id="v-2">95\u00a0GiB</span> is what the chip holds.</p>'
+    '<span class="v" id="v-2">95\u00a0GiB</span> is what the chip holds, and a step lasts '
+    '<span class="v" id="v-3">58.5\u00a0µs</span>: <span class="v" id="v-4">58,467</span> ns.</p>'
 )
 
 CLAIMS = [
     ("v-1", "cpu#/results/int8/error", "percent(2)", "2.45\u00a0%"),
     ("v-2", "chips#/v5p/hbm", "documented", "95\u00a0GiB"),
+    ("v-3", "cpu#/results/int8/step_ns", "seconds(1)", "58.5\u00a0µs"),
+    ("v-4", "cpu#/results/int8/step_ns", "integer", "58,467"),
 ]
 
 
@@ -44,7 +47,9 @@ def small_release() -> dict[str, bytes]:
         "data/chips.json": text(
             {"schema": "assay/values/1", "values": {"/v5p/hbm": {"exact": "95", "unit": "GiB"}}}
         ),
-        "records/cpu/report.json": text({"results": {"int8": {"error": 0.02452}}}),
+        "records/cpu/report.json": text(
+            {"results": {"int8": {"error": 0.02452, "step_ns": 58467}}}
+        ),
         "release.json": text(
             {"schema": "assay/release/1", "release": "tiny-1", "date": "2026-11-30", **about}
         ),

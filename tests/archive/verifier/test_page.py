@@ -79,7 +79,7 @@ def test_a_pinned_key_and_every_file_as_listed_is_trusted(reader, release, key, 
         f"{key.fingerprint} which you pinned. Not shown: that the measurements are right, that"
         " this is the latest report, or when it was signed."
     )
-    assert (verdict["exit"], verdict["tier"], verdict["claims"]) == (0, "trusted", 2)
+    assert (verdict["exit"], verdict["tier"], verdict["claims"]) == (0, "trusted", 4)
     assert verdict["notes"] == ["Status unknown after 2026-11-30."]
 
 
