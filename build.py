@@ -65,7 +65,6 @@ def render(
 ) -> tuple[Mapping[str, bytes | Copied], Mapping[str, Evidence]]:
     """What the site holds, by path, and the evidence it stands on."""
     from report.archive import bundle, records, verifier
-    from report.archive import verify as verify_alone
     from report.command_line import CONTENT, LAB, LOCK, TEMPLATES
     from report.content import load_content
     from report.evidence import verify_all
@@ -94,7 +93,7 @@ def render(
         bundle.WORKSPACE: bundle.practice_workspace(LAB, evidence.values(), LOCK, cache),
         bundle.ARTIFACTS: bundle.artifacts(figure_files(figures), evidence.values(), cache),
         verifier.PLACE: verifier.assemble(TEMPLATES),
-        bundle.STAND_ALONE: Path(verify_alone.__file__).read_bytes(),
+        bundle.STAND_ALONE: bundle.stand_alone(),
     }
 
     voice.stage("Setting pages")

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from report.archive import manifest
+from report.archive import manifest, verify
 from report.cache import Store, once
 from report.errors import ContentFault, Fault, raise_if_any
 from report.evidence import Evidence
@@ -78,6 +78,11 @@ To publish your run, bring its folder back beside Assay's build.py:
 
     python build.py record runs/precision-tpu --as precision-tpu
 """
+
+
+def stand_alone() -> bytes:
+    """The verifier as one file that needs nothing else of Assay."""
+    return Path(verify.__file__).read_bytes()
 
 
 def practice_workspace(
