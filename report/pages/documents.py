@@ -91,7 +91,7 @@ def document_facts(
         *facts,
         ("Checkpoints", str(checkpoints)),
         ("Figures", str(len(galley.exhibits))),
-        ("Linked numbers", str(len(galley.claims))),
+        ("Numbers to check", str(len(galley.claims))),
         ("Source", f"sha256 `{document.sha256[:12]}`"),
     ]
 
