@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -216,7 +216,23 @@ class DecisionReport:
                         expected=f"{platform.upper()}, where {self.record} was measured",
                     )
                 )
-        return tuple(faults)
+        return (*faults, *self._mislabelled(platform))
+
+    def _mislabelled(self, platform: str) -> Iterator[Fault]:
+        """Where the title or the hardware names another kind of device and not the one that ran."""
+        if platform not in PLATFORMS:  # nothing was run: a compiler was asked
+            return
+        hardware = self.parts["hardware"]
+        named = {f"hardware.{fact}": hardware.get(fact) or "" for fact in _DEVICE_FACTS}
+        for place, text in {"title": self.title, **named}.items():
+            found = _devices_named(text)
+            if found and platform not in found and _first_word(text) != "none":
+                yield Fault(
+                    where=f"{self.path} {place}",
+                    found=f"{text!r}, which names a {' and a '.join(sorted(found)).upper()}",
+                    expected=f"the {platform.upper()} on which {self.record} was made",
+                    remedy=f"Name it, or begin with None: there was no {min(found).upper()}.",
+                )
 
 
 def load_documents(
@@ -400,6 +416,16 @@ def _platform_claimed(text: str) -> str:
     """The platform that `text` begins with, such as `cpu`, or nothing."""
     first = _first_word(text)
     return first if first in PLATFORMS else ""
+
+
+_DEVICE_FACTS = ("generation", "chips", "topology")
+"""Facts that say on what a run was made."""
+
+
+def _devices_named(text: str) -> set[str]:
+    """The platforms that `text` names in passing; v5e and its like are TPUs."""
+    words = re.findall(r"\b(cpu|gpu|tpu|v[2-9][ep]?\b)", text.casefold())
+    return {"tpu" if word.startswith("v") else word for word in words}
 
 
 def _answered(text: str) -> bool | None:

@@ -418,6 +418,34 @@ def test_holding_back_is_no_contradiction(tmp_path):
     assert report_of(tmp_path, text).contradictions(measured=0.0245, platform="cpu") == ()
 
 
+@pytest.mark.parametrize(
+    ("fact", "text", "right"),
+    [
+        ("generation", "TPU v5e", False),
+        ("generation", "None. A CPU, and no TPU took part.", True),
+        ("chips", "4 v5e chips", False),
+        ("chips", "One CPU", True),
+        ("topology", "2x2", True),
+        ("title", "INT8 on TPU v5e", False),
+        ("title", "What a CPU can say of INT8 on v5e", True),
+    ],
+)
+def test_a_device_that_did_not_run_labels_no_report(tmp_path, fact, text, right):
+    report = report_of(tmp_path, REPORT)
+    if fact == "title":
+        report, place = replace(report, title=text), "title"
+    else:
+        hardware = {**report.parts["hardware"], fact: text}
+        report = replace(report, parts={**report.parts, "hardware": hardware})
+        place = f"hardware.{fact}"
+
+    found = report.contradictions(measured=0.0093, platform="cpu")
+
+    assert [fault.where.partition(" ")[2] for fault in found] == ([] if right else [place])
+    asked = {each.where for each in report.contradictions(measured=0.0093, platform="compiler")}
+    assert not any(where.endswith(place) for where in asked)
+
+
 def test_a_claim_about_another_platform_contradicts_the_evidence(tmp_path):
     text = REPORT.replace("CPU arithmetic reference.", "TPU, one device.")
     (claim,) = report_of(tmp_path, text).contradictions(measured=0.0093, platform="cpu")
