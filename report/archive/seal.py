@@ -94,7 +94,12 @@ def signable(folder: Path) -> Release:
             [Fault(where=f"{folder}/{path}", found="a page of a draft") for path in drafts],
             hint=f"Record these, then release it again: {', '.join(told.get('missing', []))}",
         )
-    check_content(release)
+    try:
+        check_content(release)
+    except Unchecked as trouble:
+        raise SealBroken(
+            f"{folder} is not signed, as no verifier would read it: {trouble}"
+        ) from None
     faults = [
         Fault(where=f"{folder}/{name}", found="prints or claims what its data do not say")
         for name, _ in sorted(release.faults)

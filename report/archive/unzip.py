@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from report.archive import verify
-from report.archive.verify import MANIFEST, MAX_FILE, Unchecked, printable
+from report.archive.verify import MANIFEST, MAX_FILE, MAX_SUM, Unchecked, printable
 
-MAX_DIRECTORY, MAX_TOTAL = 4 << 20, 1 << 30
-"""In bytes: of the zip's own directory, and of all that it holds, unpacked."""
+MAX_DIRECTORY = 4 << 20
+"""In bytes: of the zip's own directory."""
 GARBLED = b"An entry that does not unpack to what the directory says.\n"
 """What is read of such an entry: no list has it, so the file counts as changed."""
 
@@ -120,7 +120,7 @@ def _directory(stream: BinaryIO) -> tuple[list[Entry], int]:
             what = printable(entry.path)
             raise Unchecked(f"{what} is packed in a way that a release never is.")
         entries.append(entry)
-    if sum(entry.size for entry in entries) > MAX_TOTAL:
+    if sum(entry.size for entry in entries) > MAX_SUM:
         raise Unchecked("it is a zip that holds more than a release may.")
     if at != size or (entries and min(entry.offset for entry in entries)):
         raise _unreadable()

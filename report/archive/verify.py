@@ -1,10 +1,8 @@
-#!/usr/bin/env python3
-"""Check a sealed release: its files, who signed the list of them, and every number it prints.
-
-One file, the standard library alone, no network. A release is untrusted: read in bounds, never
-executed, never followed. Trust comes from outside it, as a fingerprint or a signers file.
+"""Check a sealed release: its files, who signed the list of them, and each number it claims.
 
     python3 -I -S verify.py RELEASE --key SHA256:...
+
+A release is untrusted: read in bounds, never executed. Trust comes from outside it.
 """
 
 from __future__ import annotations
@@ -23,18 +21,20 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import lru_cache, partial
 from hashlib import sha256, sha512
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 MANIFEST, ROLES, NAMESPACE = "MANIFEST.sha256", ("author", "reviewer"), "assay/report/{}/v1"
-MAX_FILES, MAX_FILE = 10_000, 64 << 20
+SIGNATURES = {role: (f"signatures/{role}.sig", NAMESPACE.format(role)) for role in ROLES}
+MAX_FILES, MAX_FILE, MAX_JSON, MAX_SUM = 10_000, 64 << 20, 16 << 20, 1 << 30
 PART = "[A-Za-z0-9_-](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?"  # of a path that any system can hold
 PATH = f"(?!(?i:signatures/|{MANIFEST}$))(?=.{{1,320}}$)({PART}(?:/{PART}){{0,19}})"
 LINE = re.compile(f"([0-9a-f]{{64}})  {PATH}")
 LISTED = re.compile(r"^\s*([^\s#].*?)\s*$", re.M)  # lines that are no comment
 TIERS = {0: "trusted", 10: "mismatch", 11: "untrusted", 12: "unchecked"}
-TRUSTED = "All {} listed files match, no unlisted files. {} Not shown: that the measurements are"
-TRUSTED += " right, that this is the latest report, or when it was signed."
+TRUSTED = "All {} listed files match, no unlisted files. {} Not shown: {}, {}, or {}."
+UNSHOWN = "that the measurements are right", "that this is the latest report", "when it was signed"
 UNSIGNED = "The list is not signed: anyone can make such a list."
 UNKNOWN = "The list is signed by a key you have not pinned: anyone can make such a signature."
 DOUBTED = "It is signed with key {}, and your {} says that key is {}."
@@ -42,18 +42,17 @@ NOBODY = {"good": False, "key": None, "name": None, "said": UNSIGNED}
 DRAFT = "The report is a DRAFT: facts are missing, and no signature vouches for it."
 OPTION = r'(namespaces|valid-after|valid-before)="([^"!\[]*)"'  # no other is understood
 SIGNER = rf'("[^"]+"|[^\s"]+)\s+(?:({OPTION}(?:,{OPTION})*)\s+)?([a-z0-9@.-]+)\s+(\S+)(?:\s.*)?'
-ABOUT = r'\["assay/release/1", "assay/claims/1", "([a-z0-9-]+)-(\d{1,9})", "\1", \2, '
-ABOUT += r'"(FINAL|DRAFT)", "\d{4}-\d\d-\d\d", "\d{4}-\d\d-\d\d", \d{1,9}\]'
-ELEMENT = re.compile('<[a-z]+ class="(?:v|claim)(?: [^"<>]*)?" id="([^"<>]*)"[^<>]*>([^<]*)</')
+ABOUT = r'\["([a-z0-9-]+)-(\d{1,9})", "\1", \2, "(FINAL|DRAFT)", ("\d{4}-\d\d-\d\d", ){2}\d{1,9}\]'
+ELEMENT = '<[a-z]+ class="(?:v|claim)(?: [^"<>]*)?" id="([^"<>]*)"[^<>]*>([^<]*)</'
+SHOWN = re.compile(rf"([\d.\u2212-]?){ELEMENT}(?:[a-z]+>(\.?\d)?)?")  # with what touches it
 REFUSED = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError)
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
 D, ROOT = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)
 UNITS = {"": (Fraction(1), ""), "dB": (Fraction(1), ""), "%": (Fraction(1, 100), "")}
 UNITS.update({f"{p}s": (Fraction(1, 1000**n), "s") for n, p in enumerate(("", *"mµn"))})
-for power, prefix in enumerate(("", *"kMGTPE")):
-    for base in ("B", "bit", "FLOP", "OP", "B/s", "bit/s", "FLOP/s", "OP/s", "FLOP/B", "OP/B"):
-        UNITS[prefix + base] = Fraction(1000**power), base
-        UNITS[f"{prefix.upper()}i{base}"] = Fraction(1024**power), base
+for base in ("B", "bit", "FLOP", "OP", "B/s", "bit/s", "FLOP/s", "OP/s", "FLOP/B", "OP/B"):
+    UNITS.update({p + base: (Fraction(1000**n), base) for n, p in enumerate(("", *"kMGTPE"))})
+    UNITS.update({f"{p}i{base}": (Fraction(1024**n), base) for n, p in enumerate("KMGTPE", 1)})
 PLAIN = str.maketrans("\u2212⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789", ",")
 
 
@@ -63,41 +62,48 @@ class Unchecked(Exception):
 
 def verify(place: str, trust: Trust, find: Any = None) -> dict[str, Any]:
     """The verdict on the release in a folder, or wherever `find` reads files from."""
-    release, author, reviewer, about, trouble = Release(), NOBODY, NOBODY, {}, ""
+    release, signed, about, trouble = Release(), dict.fromkeys(ROLES, NOBODY), {}, ""
     try:
         release.open((find or folder)(place))
-        author, reviewer = (trust.signer(release, role) for role in ROLES)
+        for role, (name, use) in SIGNATURES.items():
+            if name in release.files:
+                try:
+                    key = check_signature(release.read(name), release.manifest, use)
+                    signed[role] = trust.judge(key, use)
+                except ValueError:
+                    release.faults.add((name, "signature"))
         about = {} if release.faults else check_content(release)
     except (Unchecked, OSError, RecursionError) as error:
         trouble = printable(str(error))
     faults = sorted((printable(name), what) for name, what in release.faults)
+    doubt = DRAFT if about.get("status") == "DRAFT" else signed["author"]["said"]
+    code, said = 0, TRUSTED.format(len(release.listed), doubt, *UNSHOWN)
+    if doubt == DRAFT or not signed["author"]["good"]:
+        code, said = 11, f"Files match their list. {doubt}"
+    if trouble:
+        code, said = 12, f"Could not check: {trouble}"
     if count := len(dict(faults)):
         files = f"{count} of this release's {'files is' if count == 1 else 'files are'}"
-        code, said = 10, f"Mismatch: {files} not as the list says. Do not rely on it."
-    elif trouble:
-        code, said = 12, f"Could not check: {trouble}"
-    elif about["status"] == "DRAFT" or not author["good"]:
-        doubt = DRAFT if about["status"] == "DRAFT" else author["said"]
-        code, said = 11, f"Files match their list. {doubt}"
-    else:
-        code, said = 0, TRUSTED.format(len(release.listed), author["said"])
+        how = "as listed, but wrong in content" if about else "not as the list says"
+        code, said = 10, f"Mismatch: {files} {how}. Do not rely on it."
     verdict = {"schema": "assay/verdict/1", "exit": code, "tier": TIERS[code], "sentence": said}
     verdict["faults"] = [{"file": name, "what": what} for name, what in faults]
-    verdict["notes"] = notes_on(release, about, author, reviewer) if code in (0, 11) else []
-    verdict.update(author=author, reviewer=reviewer, manifest=sha256(release.manifest).hexdigest())
+    verdict["notes"] = notes_on(release, about, trust.day, **signed) if code in (0, 11) else []
+    verdict.update(signed, manifest=sha256(release.manifest).hexdigest())
     return dict(verdict, **{name: about.get(name) for name in ("release", "claims", "knows")})
 
 
-def notes_on(release: Release, about: Any, author: Any, reviewer: Any) -> list[str]:
-    """What is said of the reviewer, of what was not checked, and how far knowledge reaches."""
-    notes = [f"Reviewer: {reviewer['said']}"] if reviewer["key"] else []
+def notes_on(release: Release, about: Any, day: str, author: Any, reviewer: Any) -> list[str]:
+    """What is said of the keys, of what was not checked, and how far knowledge reaches."""
+    notes = [f"Keys judged as of {day}, as you asked."] if day else []
+    notes += [f"Reviewer: {reviewer['said']}"] if reviewer["key"] else []
     if any(author[part] == reviewer[part] is not None for part in ("key", "name")):
         notes.append("One person signed as author and as reviewer: this is one word, not two.")
-    for name in sorted(release.files):
-        if name.startswith("signatures/") and name not in map("signatures/{}.sig".format, ROLES):
-            notes.append(f"Not covered by the signature: {printable(name)}")
+    for name in sorted({*release.files} - {*release.listed, MANIFEST, *dict(SIGNATURES.values())}):
+        notes.append(f"Not covered by the signature: {printable(name)}")
     if count := about["statements"]:
         notes.append(f"Not weighed again: the evidence of {count} statements about arithmetic.")
+    notes.append("Not derived again: numbers that the release does not list as claims.")
     return [*notes, f"Status unknown after {about['knows']['date']}."]
 
 
@@ -108,37 +114,35 @@ class Release:
         self.faults: set[tuple[str, str]] = set()
         self.files: dict[str, Any] = {}
         self.listed: dict[str, str] = {}
-        self.manifest = b""
+        self.manifest, self.left = b"", MAX_SUM
 
     def open(self, found: Any) -> None:
         """Take every file, read the list, and name all that is not as listed."""
-        for name, fault, reader in found:
-            if fault:
-                self.faults.add((name, fault))
-            else:
-                self.files[name] = reader
-            if len(self.files) + len(self.faults) > MAX_FILES:
-                raise Unchecked(f"it holds more than {MAX_FILES:,} files.")
+        found = list(islice(found, MAX_FILES + 1))
+        self.files = {name: reader for name, fault, reader in found if not fault}
+        self.faults = {(name, fault) for name, fault, _ in found if fault}
+        if len(found) > MAX_FILES:
+            raise Unchecked(f"it holds more than {MAX_FILES:,} files.")
         if MANIFEST not in self.files:
             raise Unchecked(f"there is no {MANIFEST}, so this is no release.")
         self.manifest = self.read(MANIFEST)
         lines = map(LINE.fullmatch, self.manifest.decode("ascii", "replace").split("\n"))
         self.listed = {line[2]: line[1] for line in lines if line}
-        low = {name.lower() for name in self.listed}
         form = "".join(f"{self.listed[name]}  {name}\n" for name in sorted(self.listed)).encode()
-        if form != self.manifest or not low or len(low) < len(self.listed):
+        if form != self.manifest or len({*map(str.lower, self.listed)}) < max(1, len(self.listed)):
             self.faults.add((MANIFEST, "manifest"))
         free = {name for name in self.files if name == MANIFEST or name.startswith("signatures/")}
         self.faults |= {(name, "added") for name in self.files.keys() - self.listed.keys() - free}
         self.faults |= {(name, "missing") for name in self.listed.keys() - self.files.keys()}
-        for name in self.listed.keys() & self.files.keys():
+        for name in sorted(self.listed.keys() & self.files.keys()):
             self.read(name)
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, most: int = MAX_FILE) -> bytes:
         """A file, in bounds; one that is not as listed is a fault."""
         with self.files[name]() as stream:
-            data: bytes = stream.read(MAX_FILE + 1)
-        if len(data) > MAX_FILE:
+            data: bytes = stream.read(most + 1)
+        self.left -= len(data)
+        if len(data) > most or self.left < 0:
             raise Unchecked(f"{name} is larger than a release may hold.")
         if name in self.listed and sha256(data).hexdigest() != self.listed[name]:
             self.faults.add((name, "changed"))
@@ -147,6 +151,8 @@ class Release:
 
 def folder(top: str, inside: str = "") -> Any:
     """What lies in a folder, hidden or not: each path, what is wrong with it, how to open it."""
+    if not os.path.isdir(top):
+        raise Unchecked("it is not a folder. Unpack a zip first, or use build.py verify.")
     entries = list(os.scandir(os.path.join(top, inside)))
     if not entries:
         yield inside, "empty", None
@@ -169,20 +175,10 @@ class Trust:
         self.pins, self.signers = set(pins), [read_signer(line) for line in LISTED.findall(signers)]
         lost = LISTED.findall(revoked)
         self.revoked = {s if s[:7] == "SHA256:" else read_signer(f"- {s}")[-1] for s in lost}
-        self.at = time_of(at) if at else datetime.now().timestamp()
+        self.day, self.at = at, time_of(at) if at else datetime.now().timestamp()
         for pin in self.pins | self.revoked:
             if not re.fullmatch(r"SHA256:[A-Za-z0-9+/]{43}", pin):
-                raise ValueError(f"{pin!r} is no fingerprint; one begins with SHA256:")
-
-    def signer(self, release: Release, role: str) -> dict[str, Any]:
-        """What the signature of one role is worth."""
-        name, use = f"signatures/{role}.sig", NAMESPACE.format(role)
-        if name in release.files:
-            try:
-                return self.judge(check_signature(release.read(name), release.manifest, use), use)
-            except ValueError:
-                release.faults.add((name, "signature"))
-        return NOBODY
+                raise ValueError(f"{pin!r} is no fingerprint: SHA256: and 43 characters")
 
     def judge(self, key: bytes, namespace: str) -> dict[str, Any]:
         """Whether a signature by `key` counts, if it holds; what is said of it, and whose it is."""
@@ -214,8 +210,7 @@ def read_signer(line: str) -> tuple[Any, ...]:
     return (name, told.get("namespaces", "*"), time_of(after), time_of(before), fingerprint(blob))
 
 
-def time_of(text: str) -> float:
-    """A moment as OpenSSH writes it: YYYYMMDD[HHMM[SS]], in local time or, with a Z, in UTC."""
+def time_of(text: str) -> float:  # YYYYMMDD[HHMM[SS]], in local time or, with a Z, in UTC
     day = text.rstrip("Z")
     moment = datetime.strptime(day, {8: "%Y%m%d", 12: "%Y%m%d%H%M"}.get(len(day), "%Y%m%d%H%M%S"))
     return (moment.replace(tzinfo=timezone.utc) if text != day else moment).timestamp()
@@ -266,16 +261,13 @@ def point_of(encoded: bytes) -> tuple[int, ...]:
     """The point x, y that 32 bytes stand for; empty when there is none, or not in this form."""
     odd, y = divmod(int.from_bytes(encoded, "little"), 1 << 255)
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
-    x = pow(square, (P + 3) // 8, P)
-    x = x if x * x % P == square else x * ROOT % P
-    if len(encoded) != 32 or y >= P or x * x % P != square or (odd and not x):
-        return ()
-    return x if x % 2 == odd else P - x, y
+    root = pow(square, (P + 3) // 8, P)
+    roots = (x % P for x in (root, -root, root * ROOT, -root * ROOT) if x * x % P == square)
+    return next(((x, y) for x in roots if x % 2 == odd and y < P and len(encoded) == 32), ())
 
 
 def add(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[int, ...]:
-    """The law of the curve -x² + y² = 1 + D·x²·y², which has no exceptions."""
-    (a, b), (c, d) = one, two
+    (a, b), (c, d) = one, two  # on -x² + y² = 1 + D·x²·y², whose law has no exceptions
     both = D * a * b * c * d
     return (a * d + b * c) * pow(1 + both, -1, P) % P, (a * c + b * d) * pow(1 - both, -1, P) % P
 
@@ -287,30 +279,30 @@ def times(factor: int, point: tuple[int, ...]) -> tuple[int, ...]:
 
 def check_content(release: Release) -> dict[str, Any]:
     """What release.json says; each number on a page is compared with the signed data."""
-    load = lru_cache(None)(lambda name: parse_json(release.read(name)))
+    load = lru_cache(None)(lambda name: parse_json(release.read(name, MAX_JSON)))
     try:
         about, listed = load("release.json"), load("claims.json")
         known = about["status_list"] or {"number": 0, "date": about["date"]}
         named = [about[part] for part in ("release", "report", "number", "status", "date")]
-        named = [about["schema"], listed["schema"], *named, known["date"], known["number"]]
-        if not re.fullmatch(ABOUT, json.dumps(named)):
+        right = re.fullmatch(ABOUT, json.dumps([*named, known["date"], known["number"]]))
+        schemas = about["schema"], listed["schema"]
+        if not right or schemas != ("assay/release/1", "assay/claims/1"):
             raise ValueError("another schema")
-        claims, statements = listed["claims"], listed["statements"]
-        odd = Counter("\n".join((c["page"], c["id"], c["text"])) for c in claims + statements)
-        odd["release.json"] = 0 if is_derived(load, about) else 1
+        claims, others = listed["claims"], listed["statements"]
+        odd = Counter("\n".join((c["page"], "", c["id"], c["text"], "")) for c in claims + others)
+        odd.update(claim["page"] for claim in claims)  # until each is found to hold
+        odd["release.json"] += not is_derived(load, about)
     except REFUSED:
         release.faults.add(("release.json", "release"))
-        return {}
+        return {"release": None}
     for page in (name for name in release.listed if name.endswith(".html")):
-        found = ELEMENT.findall(release.read(page).decode("utf-8", "replace"))
+        found = SHOWN.findall(release.read(page).decode("utf-8", "replace"))
         odd.subtract("\n".join([page, *map(html.unescape, element)]) for element in found)
-    release.faults.update((line.split("\n")[0], "claim") for line in odd if odd[line])
     for claim in claims:
         with suppress(*REFUSED):
-            if reads_as(claim["text"], look_up(load, claim["pointer"])):
-                continue
-        release.faults.add((claim["page"], "claim"))
-    return dict(about, knows=known, claims=len(claims), statements=len(statements))
+            odd[claim["page"]] -= reads_as(claim["text"], look_up(load, claim["pointer"]))
+    release.faults.update((line.split("\n")[0], "claim") for line in odd if odd[line])
+    return dict(about, knows=known, claims=len(claims), statements=len(others))
 
 
 def is_derived(load: Any, about: Any) -> bool:
@@ -327,12 +319,16 @@ def is_derived(load: Any, about: Any) -> bool:
 
 
 def parse_json(data: bytes) -> Any:
-    """Strict JSON: no key twice, no NaN; a fault in it is one of `REFUSED`."""
+    """What strict JSON says: no key twice, no NaN (`int` refuses it); of other text, nothing."""
 
     def once(pairs: list[tuple[str, Any]]) -> Any:
-        return dict(pairs) if len(dict(pairs)) == len(pairs) else int("a key twice")  # no int
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a key twice")
+        return dict(pairs)
 
-    return json.loads(data.decode(), object_pairs_hook=once, parse_constant=int)  # NaN is none
+    with suppress(*REFUSED):
+        return json.loads(data.decode(), object_pairs_hook=once, parse_constant=int)
+    return {}
 
 
 def look_up(load: Any, pointer: str) -> Any:
@@ -382,8 +378,11 @@ def add_options(add: Any) -> None:
 def answer(options: Any, refuse: Any, find: Any = None, more: Any = None) -> int:
     """Say the verdict, to which `more` may add; the exit code is its tier."""
     try:
-        own = [Path(path).read_text("utf-8") for path in (options.signers, options.revoked)]
-        trust = Trust(options.key, own[0], own[1], options.at)
+        for own in (options.signers, options.revoked, *(getattr(options, "status", None) or [])):
+            if Path(options.release).resolve() in (real := Path(own).resolve(), *real.parents):
+                raise ValueError(f"{own} lies inside the release: trust must come from outside it.")
+        own, lost = (Path(path).read_text("utf-8") for path in (options.signers, options.revoked))
+        trust = Trust(options.key, own, lost, options.at)
     except (OSError, ValueError) as trouble:
         refuse(printable(str(trouble)))
     verdict = verify(options.release, trust, find)

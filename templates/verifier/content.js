@@ -1,15 +1,16 @@
 /* What a release says of itself, and each number on its pages compared with signed JSON. */
 
 const STATED = ["study", "chips", "formats", "models"];
-const ELEMENT = /<[a-z]+ class="(?:v|claim)(?: [^"<>]*)?" id="([^"<>]*)"[^<>]*>([^<]*)<\//g;
+// An element that prints a value or a statement, with what touches it as if it were of the number.
+const ELEMENT = /([\p{Nd}.\u2212-]?)<[a-z]+ class="(?:v|claim)(?: [^"<>]*)?" id="([^"<>]*)"[^<>]*>([^<]*)<\/(?:[a-z]+>(\.?\p{Nd})?)?/gu;
 const ABOUT = /^\["assay\/release\/1","assay\/claims\/1","([a-z0-9-]+)-(\d{1,9})","\1",\2,"(FINAL|DRAFT)","\d{4}-\d\d-\d\d","\d{4}-\d\d-\d\d",\d{1,9}\]$/;
 const MEETS = new Map([["<", (a, b) => a < b], ["<=", (a, b) => a <= b], [">", (a, b) => a > b], [">=", (a, b) => a >= b]]);
 
 /* What is known of a release: its name, status, how far it knows, and counts of what it prints. */
 async function checkContent(release) {
   const documents = new Map();
-  const load = async (name) => {
-    if (!documents.has(name)) documents.set(name, await jsonOf(release, name));
+  const load = (name) => {
+    if (!documents.has(name)) documents.set(name, jsonOf(release, name));
     return documents.get(name);
   };
   let [about, knows, claims, listed, derived] = [];
@@ -32,7 +33,7 @@ async function checkContent(release) {
   const pages = new Map([...release.listed.keys()].filter((name) => name.endsWith(".html")).map((name) => [name, new Map()]));
   for (const [page, id, text] of listed) {
     if (!pages.has(page)) pages.set(page, new Map());
-    addTo(pages.get(page), id, text);
+    addTo(pages.get(page), id, `\n${text}\n`);
   }
   for (const [page, told] of pages) {
     const same = release.listed.has(page) && sameTexts(shownOn(await release.read(page)), told);
@@ -80,18 +81,20 @@ function textIn(entry, part) {
 
 async function jsonOf(release, name) {
   if (!release.listed.has(name)) refuse(`${name} is not listed`);
-  const bytes = await release.read(name);
+  const bytes = await release.read(name, LARGEST_JSON);
   if ((await sha256(bytes)) !== release.listed.get(name)) refuse(`${name} has changed`);
   const text = textOf(bytes);
   if (text === null) refuse(`${name} is not UTF-8`);
   return parseJson(text);
 }
 
-/* Texts of the elements of a page that print a value or a statement, by id. */
+/* Texts of the elements of a page that print a value or a statement, by id, with what touches them. */
 function shownOn(bytes) {
   const shown = new Map();
   const source = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  for (const [, id, text] of source.matchAll(ELEMENT)) addTo(shown, unescaped(id), unescaped(text));
+  for (const [, before, id, text, after = ""] of source.matchAll(ELEMENT)) {
+    addTo(shown, unescaped(id), [before, unescaped(text), after].join("\n"));
+  }
   return shown;
 }
 

@@ -93,20 +93,20 @@ async function check() {
     throw new Misread("check", "Could not check: this browser lacks a needed function.");
   }
   if (!chosen) throw new Misread("folder", "Choose a release first: its folder or its zip.");
-  const day = byId("at").value.replaceAll("-", "");
+  const own = [];
   const trust = await Trust.read({
     pins: byId("pin").value,
-    signers: await ownText("signers"),
-    revoked: await ownText("revoked"),
-    at: day ? secondOf(day) : Date.now() / 1000,
+    signers: await ownText("signers", own),
+    revoked: await ownText("revoked", own),
+    day: byId("at").value.replaceAll("-", ""),
   });
-  const status = await ownStatus();
+  const status = await ownStatus(own);
   byId("live").textContent = "Reading the release.";
   const bar = byId("progress");
   bar.hidden = false;
   let painted = performance.now();
   const [release, begun] = [chosen(), edits];
-  const verdict = await verdictOn(release, trust, status, async (done, all) => {
+  const verdict = await verdictOn(release, trust, status, own, async (done, all) => {
     [bar.value, bar.max] = [done, all];
     if (performance.now() - painted < 50) return;
     await new Promise((resume) => setTimeout(resume));
@@ -117,13 +117,14 @@ async function check() {
   if (same) show(verdict, release);
 }
 
-async function ownText(field) {
+/* What the reader gave in a file is added to `own`, as [field, bytes]. */
+async function ownText(field, own) {
   const [file] = byId(field).files;
   if (!file) return "";
-  return new TextDecoder().decode(await ownBytes(field, file, LARGEST_STATUS));
+  return new TextDecoder().decode(await ownBytes(field, file, own));
 }
 
-async function ownStatus() {
+async function ownStatus(own) {
   const files = [...byId("status").files];
   if (!files.length) return null;
   const signature = files.find((file) => file.name.endsWith(".sig"));
@@ -132,15 +133,17 @@ async function ownStatus() {
     throw new Misread("status", "Choose two files together: the list and its signature (.sig).");
   }
   return {
-    list: await ownBytes("status", list, LARGEST_STATUS),
-    signature: await ownBytes("status", signature, LARGEST_STATUS),
+    list: await ownBytes("status", list, own),
+    signature: await ownBytes("status", signature, own),
   };
 }
 
-async function ownBytes(field, file, limit) {
-  if (file.size > limit) throw new Misread(field, `${file.name} is too large.`);
+async function ownBytes(field, file, own) {
+  if (file.size > LARGEST_STATUS) throw new Misread(field, `${file.name} is too large.`);
   try {
-    return await part(file, 0, limit);
+    const bytes = await part(file, 0, LARGEST_STATUS);
+    own.push([field, bytes]);
+    return bytes;
   } catch (error) {
     throw new Misread(field, error.message);
   }
@@ -207,13 +210,12 @@ function checkedParts({ release, files, faults, author, reviewer, claims, status
   return list;
 }
 
-function notShown({ status }, { files, zip }) {
+function notShown({ status }, { zip }) {
   return [
     "That the measurements are right. A signature says who vouches for which bytes.",
     "That the evidence bears out what is stated of arithmetic: the build weighs it, this page does not.",
     ...(status?.state === "current" ? [] : ["That this is the latest report."]),
     "When it was signed. Dates in a release are declared by its author.",
-    ...(files ? ["Empty folders: a browser leaves them out of a chosen folder."] : []),
     ...(zip ? [] : ["Links and pipes: a browser leaves them out, or follows them. verify.py names them."]),
   ];
 }

@@ -6,6 +6,7 @@ const MANIFEST = "MANIFEST.sha256";
 const SIGNATURES = "signatures/";
 const MOST_FILES = 10000;
 const LARGEST_FILE = 64 << 20;
+const LARGEST_JSON = 16 << 20;
 const LARGEST_SUM = 2 ** 30;
 const LARGEST_LIST = 4 << 20;
 const LARGEST_STATUS = 1 << 20;
@@ -34,7 +35,7 @@ class Release {
     this.parse(latin(this.manifest));
     for (const name of this.listed.keys()) if (!this.files.has(name)) this.fault(name, "missing");
     let done = 0;
-    for (const name of this.files.keys()) {
+    for (const name of [...this.files.keys()].sort()) {
       const listed = this.listed.get(name);
       const free = name === MANIFEST || name.startsWith(SIGNATURES);
       if (!listed && !free) this.fault(name, "added");
@@ -106,12 +107,24 @@ class Release {
     }
   }
 
+  /* Refuse what the reader gave as their own, [field, bytes], when the release has it too. */
+  async refuseAll(own) {
+    const known = new Set(this.listed.values());
+    const free = own.length ? [...this.files.keys()].filter((name) => name.startsWith(SIGNATURES)) : [];
+    for (const name of free) known.add(await this.digest(name));
+    for (const [field, bytes] of own) {
+      if (bytes.length && known.has(await sha256(bytes))) {
+        throw new Misread(field, "This file is one of the release: trust must come from outside it.");
+      }
+    }
+  }
+
   async digest(name) {
     return sha256(await this.read(name));
   }
 
-  /* A whole file; one that its zip garbles is empty. */
-  async read(name) {
+  /* A whole file, of at most `most` bytes; one that its zip garbles is empty. */
+  async read(name, most = LARGEST_FILE) {
     let bytes = new Uint8Array(0);
     try {
       bytes = await this.files.get(name)();
@@ -120,7 +133,7 @@ class Release {
       if (this.listed.has(name)) this.fault(name, "changed");
     }
     this.left -= bytes.length;
-    if (bytes.length > LARGEST_FILE || this.left < 0) {
+    if (bytes.length > most || this.left < 0) {
       throw new Unchecked(`${printable(name)} is larger than a release may hold.`);
     }
     return bytes;

@@ -15,12 +15,13 @@ const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/;
 const SIGNER_OPTIONS = ["namespaces", "valid-after", "valid-before"];
 
 class Trust {
-  /* Texts of the fields `pins`, `signers`, `revoked`; `at` in seconds since 1970. */
-  static async read({ pins, signers, revoked, at }) {
+  /* Texts of the fields `pins`, `signers`, `revoked`; the `day` as YYYYMMDD, or empty for now. */
+  static async read({ pins, signers, revoked, day }) {
     const trust = new Trust();
-    trust.at = at;
+    trust.day = day;
+    trust.at = day ? secondOf(day) : Date.now() / 1000;
     trust.signers = linesOf(signers).map(readSigner);
-    trust.pins = await fingerprints(pins, "pin", "Neither a fingerprint (SHA256:…) nor a public key");
+    trust.pins = await fingerprints(pins, "pin", "Neither a fingerprint (SHA256: and 43 characters) nor a public key");
     trust.revoked = await fingerprints(revoked, "revoked", "Neither a fingerprint nor a public key");
     return trust;
   }

@@ -5,17 +5,19 @@ const TIERS = { 0: "trusted", 10: "mismatch", 11: "untrusted", 12: "unchecked" }
 const NOBODY = { good: false, key: null, name: null, said: "The list is not signed: anyone can make such a list." };
 const DRAFT = "The report is a DRAFT: facts are missing, and no signature vouches for it.";
 
-/* `status` is null or {list, signature}, both bytes. `progress` is told of each file. */
-async function verdictOn(chosen, trust, status, progress) {
+/* `status` is null or {list, signature}, both bytes; `own` has each file that the reader gave, as
+   [field, bytes]. `progress` is told of each file of the release. */
+async function verdictOn(chosen, trust, status, own, progress) {
   const release = new Release();
   const verdict = { schema: "assay/verdict/1", author: NOBODY, reviewer: NOBODY, notes: [] };
   let [about, trouble, withdrawn] = [null, "", ""];
   try {
     await release.open(chosen, progress);
+    await release.refuseAll(own);
     for (const role of ROLES) verdict[role] = await checkRole(release, role, trust);
     if (!release.faults.length) about = await checkContent(release);
     if (about && !release.faults.length) {
-      verdict.notes = notesOn(verdict, release, about);
+      verdict.notes = notesOn(verdict, release, about, trust.day, chosen.files);
       withdrawn = await checkStatus(status, about, release, trust, verdict);
     }
   } catch (error) {
@@ -36,7 +38,9 @@ function conclusion({ faults, files, author }, trouble, draft, withdrawn) {
   if (faults.length) {
     const count = new Set(faults.map(({ file }) => file)).size;
     const are = count === 1 ? "1 of this release's files is" : `${count} of this release's files are`;
-    return told(10, `Mismatch: ${are} not as the list says. Do not rely on it.`);
+    const content = faults.every(({ what }) => what === "claim" || what === "release");
+    const how = content ? "as listed, but wrong in content" : "not as the list says";
+    return told(10, `Mismatch: ${are} ${how}. Do not rely on it.`);
   }
   if (trouble) return told(12, `Could not check: ${trouble}`);
   const doubt = (draft && DRAFT) || (!author.good && author.said) || withdrawn;
@@ -44,9 +48,10 @@ function conclusion({ faults, files, author }, trouble, draft, withdrawn) {
   return told(0, `All ${files} listed files match, no unlisted files. ${author.said} Not shown: that the measurements are right, that this is the latest report, or when it was signed.`);
 }
 
-/* What is to be said beside the sentence. */
-function notesOn({ author, reviewer }, release, { statements, knows }) {
-  const notes = reviewer.key ? [`Reviewer: ${reviewer.said}`] : [];
+/* What is to be said beside the sentence; last, how far knowledge of the status reaches. */
+function notesOn({ author, reviewer }, release, { statements, knows }, day, picked) {
+  const notes = day ? [`Keys judged as of ${day}, as you asked.`] : [];
+  if (reviewer.key) notes.push(`Reviewer: ${reviewer.said}`);
   if (["key", "name"].some((part) => author[part] !== null && author[part] === reviewer[part])) {
     notes.push("One person signed as author and as reviewer: this is one word, not two.");
   }
@@ -57,6 +62,8 @@ function notesOn({ author, reviewer }, release, { statements, knows }) {
     }
   }
   if (statements) notes.push(`Not weighed again: the evidence of ${statements} statements about arithmetic.`);
+  notes.push("Not derived again: numbers that the release does not list as claims.");
+  if (picked) notes.push("Not seen: links and empty folders, which no browser shows of a chosen folder.");
   return [...notes, `Status unknown after ${knows.date}.`];
 }
 

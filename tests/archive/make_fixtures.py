@@ -47,6 +47,7 @@ NOT_SHOWN = (
     "Not shown: that the measurements are right, that this is the latest report, or when it was"
     " signed."
 )
+UNDERIVED = "Not derived again: numbers that the release does not list as claims."
 UNKNOWN_STATUS = "Status unknown after 2026-11-30."
 UNKNOWN_KEY = (
     "Files match their list. The list is signed by a key you have not pinned: anyone can make such"
@@ -57,6 +58,7 @@ DRAFT = (
     "Files match their list. The report is a DRAFT: facts are missing, and no signature vouches for"
     " it."
 )
+NO_LIST = "Could not check: the status list is not one, or its signature does not hold."
 ONE_PERSON = "One person signed as author and as reviewer: this is one word, not two."
 STRANGE_REVIEW = (
     "Reviewer: The list is signed by a key you have not pinned: anyone can make such a signature."
@@ -82,16 +84,20 @@ class Fixture:
         return self
 
     def says(self, code: int, sentence: str, *notes: str, **more: object) -> "Fixture":
+        """The last of the notes tells how far the status is known, where that was found out."""
         tiers = {0: "trusted", 11: "untrusted", 12: "unchecked"}
+        notes = notes if code == 12 else (*notes[:-1], UNDERIVED, notes[-1])
         self.expect = {"exit": code, "tier": tiers[code], "faults": [], "sentence": sentence}
         self.expect |= {"notes": list(notes)} | more
         return self
 
     def names(self, *faults: tuple[str, str], **more: object) -> "Fixture":
         count = len({name for name, _ in faults})
-        are = "file is" if count == 1 else "files are"
         are = "files is" if count == 1 else "files are"
-        sentence = f"Mismatch: {count} of this release's {are} not as the list says."
+        how = "not as the list says"
+        if {what for _, what in faults} <= {"claim", "release"}:
+            how = "as listed, but wrong in content"
+        sentence = f"Mismatch: {count} of this release's {are} {how}."
         self.expect = {"exit": 10, "tier": "mismatch", "faults": sorted(map(list, faults))}
         self.expect |= {"sentence": f"{sentence} Do not rely on it.", "notes": []} | more
         return self
@@ -187,6 +193,10 @@ def good_ones() -> Iterator[Fixture]:
     yield Fixture("stray-signature", good | {"signatures/note.txt": b"?"}).says(
         0, yes, "Not covered by the signature: signatures/note.txt", UNKNOWN_STATUS
     )
+    ends = page().replace(b"</a>", b"</a>.", 1).replace(b"v-2: <a", b"v-2:<a")
+    yield Fixture("number-at-the-end-of-a-sentence", sealed(tiny() | {"index.html": ends})).says(
+        0, yes, UNKNOWN_STATUS
+    )
     for state, note in (
         ("superseded", "Superseded by tiny-2 on 2027-01-15: The wrong device was named."),
         (None, "Status list 2 of 2027-01-31 does not name this report."),
@@ -221,7 +231,13 @@ def doubtful_ones() -> Iterator[Fixture]:
         yield (
             Fixture(name, good, "")
             .having(allowed_signers=line)
-            .says(11, doubted(why), UNKNOWN_STATUS, at="20270601")
+            .says(
+                11,
+                doubted(why),
+                "Keys judged as of 20270601, as you asked.",
+                UNKNOWN_STATUS,
+                at="20270601",
+            )
         )
     line = signers_line("lab@example.org", AUTHOR, "reviewer")
     yield (
@@ -262,6 +278,7 @@ def doubtful_ones() -> Iterator[Fixture]:
             12,
             "Could not check: the status list is older (number 4) than the one this release knows"
             " (5).",
+            UNDERIVED,
         )
     )
     both = sealed(tiny(), reviewer=REVIEWER)
@@ -294,7 +311,11 @@ def doubtful_ones() -> Iterator[Fixture]:
     yield (
         Fixture("status-by-a-stranger", good)
         .having(status=told, status_sig=sshsig(ATTACKER, told, NAMESPACE.format("status")))
-        .says(12, "Could not check: the status list is signed by a key you have not pinned.")
+        .says(
+            12,
+            "Could not check: the status list is signed by a key you have not pinned.",
+            UNDERIVED,
+        )
     )
     yield (
         Fixture("status-changed", good)
@@ -302,13 +323,13 @@ def doubtful_ones() -> Iterator[Fixture]:
             status=told.replace(b"2027", b"2028"),
             status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")),
         )
-        .says(12, "Could not check: the status list is not one, or its signature does not hold.")
+        .says(12, NO_LIST, UNDERIVED)
     )
     told = status_list(good, "blessed")
     yield (
         Fixture("status-unheard-of", good)
         .having(status=told, status_sig=sshsig(AUTHOR, told, NAMESPACE.format("status")))
-        .says(12, "Could not check: the status list is not one, or its signature does not hold.")
+        .says(12, NO_LIST, UNDERIVED)
     )
     no_list = {name: data for name, data in good.items() if name != "MANIFEST.sha256"}
     yield Fixture("no-list", no_list).says(
@@ -409,6 +430,17 @@ def claimed_wrongly() -> Iterator[Fixture]:
     )
     more = page().replace(b"</body>", b'<a class="v measured" id="v-8">9 %</a></body>')
     yield resealed("number-without-claim", index__html=more).names(("index.html", "claim"))
+    for name, old, new in (
+        ("after-a-digit", b"<a", "1<a"),
+        ("after-a-digit-of-another-script", b"<a", "\u0661<a"),
+        ("after-a-point", b"<a", "1.<a"),
+        ("after-a-minus", b"<a", "\u2212<a"),
+        ("after-a-hyphen", b"<a", "-<a"),
+        ("before-a-digit", b"</a>", "</a>5"),
+        ("before-a-point", b"</a>", "</a>.5"),
+    ):
+        touched = page().replace(old, new.encode(), 1)
+        yield resealed(f"number-{name}", index__html=touched).names(("index.html", "claim"))
     yield resealed("claim-without-number", index__html=page(CLAIMS[:-1])).names(
         ("index.html", "claim")
     )

@@ -20,7 +20,9 @@ from tests.archive.ground import (
     AUTHOR,
     Files,
     as_json,
+    claims_json,
     listing,
+    page,
     pin,
     sealed,
     tiny,
@@ -156,6 +158,44 @@ def test_folders_without_end_take_bounded_time(tmp_path):
         assert verdict(tmp_path / "x.zip")["exit"] in (10, 12)
 
 
+def test_a_folder_that_holds_more_in_all_than_a_release_may_is_refused(tmp_path, monkeypatch):
+    unpack(sealed(tiny()), tmp_path / "tiny-1")
+    trust = verifier.Trust([pin(AUTHOR)])
+    read = sum(map(len, sealed(tiny()).values())) + sum(map(len, tiny().values()))
+    codes = {}
+    for limit in (read, 2_000):
+        monkeypatch.setattr(verifier, "MAX_SUM", limit)
+        told = verifier.verify(str(tmp_path / "tiny-1"), trust)
+        codes[told["exit"]] = told["sentence"]
+
+    assert set(codes) == {0, 12}
+    assert codes[12].endswith("is larger than a release may hold.")
+
+
+def test_a_record_too_large_to_be_looked_up_in_is_refused(tmp_path):
+    files = tiny()
+    files["records/tiny/report.json"] += b" " * verifier.MAX_JSON
+    unpack(sealed(files), tmp_path / "tiny-1")
+
+    told = verdict(tmp_path / "tiny-1")
+
+    assert told["exit"] == 12
+    assert "records/tiny/report.json is larger than a release may hold." in told["sentence"]
+
+
+def test_a_record_that_is_no_json_is_read_once_for_all_claims(tmp_path, monkeypatch):
+    claims = tuple((f"v-{n}", "tiny/environment#/x", "text", "x") for n in range(50))
+    files = tiny() | {"index.html": page(claims), "claims.json": claims_json(claims)}
+    unpack(sealed(files | {"records/tiny/environment.json": b"[1,"}), tmp_path / "tiny-1")
+    parse, parsed = verifier.parse_json, []
+    monkeypatch.setattr(verifier, "parse_json", lambda data: parsed.append(data) or parse(data))
+
+    told = verifier.verify(str(tmp_path / "tiny-1"), verifier.Trust([pin(AUTHOR)]))
+
+    assert told["faults"] == [{"file": "index.html", "what": "claim"}]
+    assert parsed.count(b"[1,") == 1
+
+
 def test_too_many_files_are_refused(tmp_path):
     release = tmp_path / "tiny-1"
     unpack(sealed(tiny()), release)
@@ -216,9 +256,9 @@ def test_any_value_in_any_format_is_a_text_or_a_fault(spelling, value, tmp_path)
 
 
 def test_a_page_made_to_be_slow_is_read_in_linear_time(tmp_path):
-    for page in (b"<a " * 2_000_000, b'<a class="v" id="' * 400_000, b"<a x>" * 1_000_000):
-        release = tmp_path / f"{len(page)}" / "tiny-1"
-        unpack(sealed(tiny() | {"index.html": page}), release)
+    for text in (b"<a " * 2_000_000, b'<a class="v" id="' * 400_000, b"<a x>" * 1_000_000):
+        release = tmp_path / f"{len(text)}" / "tiny-1"
+        unpack(sealed(tiny() | {"index.html": text}), release)
 
         assert verdict(release)["faults"] == [{"file": "index.html", "what": "claim"}]
 

@@ -77,7 +77,7 @@ def test_it_runs_under_each_python_that_is_here(minor, tmp_path):
 
 
 def test_a_reader_can_read_all_of_it():
-    assert len(SOURCE.read_text(encoding="utf-8").splitlines()) <= 400
+    assert len(SOURCE.read_text(encoding="utf-8").splitlines()) < 400
 
 
 @pytest.mark.parametrize(("value", "spelling", "text"), VECTORS)

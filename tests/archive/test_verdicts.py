@@ -12,6 +12,7 @@ import pytest
 from report.archive import unzip
 from report.archive import verify as verifier
 from report.archive.status import with_lists
+from tests.archive.ground import ATTACKER, AUTHOR, sealed, signers_line, tiny, zipped
 from tests.archive.make_fixtures import FIXTURES, write
 
 NAMES = sorted(folder.name for folder in FIXTURES.iterdir())
@@ -100,14 +101,79 @@ def test_the_stand_alone_verifier_asks_for_a_zip_to_be_unpacked():
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 12
-    assert done.stdout.startswith("Could not check: [Errno 20] Not a directory")
+    assert done.stdout == (
+        "Could not check: it is not a folder. Unpack a zip first, or use build.py verify.\n"
+    )
 
 
 @pytest.mark.parametrize(
-    "given", [["x", "--key", "nonsense"], ["x", "--signers", "/nope"], [], ["x", "--at", "May"]]
+    ("given", "said"),
+    [
+        (["x", "--key", "nonsense"], "'nonsense' is no fingerprint: SHA256: and 43 characters"),
+        (["x", "--key", "SHA256:abc"], "'SHA256:abc' is no fingerprint: SHA256: and 43 characters"),
+        (["x", "--signers", "/nope"], "No such file or directory"),
+        ([], "required: RELEASE"),
+        (["x", "--at", "May"], "'May' does not match format"),
+    ],
 )
-def test_a_mistyped_command_ends_with_2(given):
+def test_a_mistyped_command_ends_with_2(given, said):
     done = subprocess.run(
-        [sys.executable, "-I", "-S", VERIFIER, *given], capture_output=True, check=False
+        [sys.executable, "-I", "-S", VERIFIER, *given], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
+    assert said in done.stderr
+
+
+class Refused(Exception):
+    """What `answer` raises here in place of an end with 2."""
+
+
+def refuse(found: str) -> None:
+    raise Refused(found)
+
+
+def forged(folder: Path) -> Path:
+    """A release signed by another, who put their own key and a status list inside, and a link."""
+    inside = signers_line("Eve", ATTACKER, "author").encode()
+    files = sealed(tiny(), author=ATTACKER) | {"signatures/allowed_signers": inside}
+    (folder / "eve.zip").write_bytes(zipped(files))
+    for name, data in files.items():
+        (folder / "tiny-1" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "tiny-1" / name).write_bytes(data)
+    (folder / "mine").symlink_to("tiny-1/signatures/allowed_signers")
+    (folder / "same").symlink_to("tiny-1")
+    return folder
+
+
+@pytest.mark.parametrize("option", ["--signers", "--revoked", "--status"])
+@pytest.mark.parametrize(
+    ("release", "given"),
+    [
+        (".", "signatures/allowed_signers"),
+        ("../tiny-1", "signatures/none/../allowed_signers"),
+        (".", "../mine"),
+        ("../same", "signatures/allowed_signers"),
+        ("../eve.zip", "../eve.zip"),
+    ],
+)
+def test_whom_to_trust_is_not_taken_from_the_release(option, release, given, tmp_path, monkeypatch):
+    monkeypatch.chdir(forged(tmp_path) / "tiny-1")
+    parser = argparse.ArgumentParser()
+    verifier.add_options(parser.add_argument)
+    parser.add_argument("--status", default="")
+    options = parser.parse_args([release, option, given])
+
+    with pytest.raises(Refused, match="inside the release: trust must come from outside it"):
+        verifier.answer(options, refuse, unzip.find)
+
+
+def test_a_signers_file_beside_a_release_is_the_readers_own(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(forged(tmp_path))
+    Path("tiny-1.signers").write_text(signers_line("lab", AUTHOR), encoding="utf-8")
+    parser = argparse.ArgumentParser()
+    verifier.add_options(parser.add_argument)
+
+    code = verifier.answer(parser.parse_args(["tiny-1", "--signers", "tiny-1.signers"]), refuse)
+
+    assert code == 11
+    assert "a key you have not pinned" in capsys.readouterr().out

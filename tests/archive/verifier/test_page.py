@@ -24,6 +24,7 @@ from tests.archive.verifier.releases import (
 from tests.conftest import PROJECT
 
 FIXTURES = sorted(path.parent for path in PROJECT.glob("tests/archive/fixtures/*/expect.json"))
+UNSEEN = "Not seen: links and empty folders, which no browser shows of a chosen folder."
 VECTORS = json.loads((PROJECT / "tests/report/notation_vectors.json").read_text(encoding="utf-8"))
 
 
@@ -80,7 +81,11 @@ def test_a_pinned_key_and_every_file_as_listed_is_trusted(reader, release, key, 
         " this is the latest report, or when it was signed."
     )
     assert (verdict["exit"], verdict["tier"], verdict["claims"]) == (0, "trusted", 4)
-    assert verdict["notes"] == ["Status unknown after 2026-11-30."]
+    assert verdict["notes"] == [
+        "Not derived again: numbers that the release does not list as claims.",
+        *([UNSEEN] if form == "folder" else []),
+        "Status unknown after 2026-11-30.",
+    ]
 
 
 def test_a_public_key_pins_as_its_fingerprint_does(reader, sealed, key):
@@ -110,6 +115,92 @@ def test_a_forged_copy_gets_no_name(reader, release, tmp_path):
     assert verdict["exit"] != 0
     assert verdict["author"]["name"] is None
     assert "Lab" not in reader.page.inner_text("#verdict")
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+@pytest.mark.parametrize("field", ["signers", "revoked", "status"])
+def test_a_file_of_the_release_is_not_the_readers_own(new_reader, release, key, field, form):
+    reader = new_reader()
+    own = write(
+        release.parent / "own", {"mine": f"lab {key.public}\n".encode(), "mine.sig": b"a signature"}
+    )
+    if field == "revoked":
+        write(own, {"mine": f"{key.public}\n".encode()})
+    write(release / "signatures", {"allowed_signers": (own / "mine").read_bytes()})
+    reader.choose(release if form == "folder" else zipped(release))
+    reader.page.evaluate("byId('more').open = true")
+    given = [own / "mine", own / "mine.sig"] if field == "status" else own / "mine"
+    reader.page.set_input_files(f"#{field}", given)
+
+    reader.check()
+
+    assert reader.page.inner_text(f"#{field}-error") == (
+        "This file is one of the release: trust must come from outside it."
+    )
+    assert reader.page.locator("#verdict").is_hidden()
+
+
+def test_a_listed_file_is_not_the_readers_own_either_and_an_empty_one_may_be(
+    new_reader, release, key, tmp_path
+):
+    reader = new_reader()
+    signers = f"lab {key.public}\n".encode()
+    write_release(release, small_release() | {"lab/keys": signers, "lab/__init__.py": b""})
+    key.seal(release)
+    own = write(tmp_path / "own", {"mine": signers, "empty": b""})
+
+    assert reader.verdict(release, revoked=own / "empty")["exit"] == 0
+    reader.page.set_input_files("#signers", own / "mine")
+    reader.check()
+
+    assert "outside" in reader.page.inner_text("#signers-error")
+
+
+def test_what_is_too_large_is_not_looked_up_in_or_added_up(new_reader, release, key):
+    reader = new_reader()
+    files = small_release()
+    files["records/cpu/report.json"] += b" " * (16 << 20)
+    write_release(release, files)
+    key.seal(release)
+
+    looked_up = reader.verdict(release)
+    reader.page.evaluate("""() => {
+      const first = Release.prototype.open;
+      Release.prototype.open = function (...all) {
+        this.left = 1000;
+        return first.apply(this, all);
+      };
+    }""")
+    added_up = reader.verdict(release)
+
+    assert looked_up["sentence"] == (
+        "Could not check: records/cpu/report.json is larger than a release may hold."
+    )
+    assert added_up["exit"] == 12
+    assert added_up["sentence"].endswith("is larger than a release may hold.")
+
+
+def test_a_record_that_is_no_json_is_read_once_for_all_claims(new_reader, release, key):
+    reader = new_reader()
+    listed = json.loads(small_release()["claims.json"])
+    extra = {"page": "index.html", "format": "text", "text": "x", "pointer": "cpu/config#/x"}
+    listed["claims"] += [extra | {"id": f"v-{n}"} for n in range(3, 53)]
+    files = small_release() | {
+        "claims.json": json.dumps(listed).encode(),
+        "records/cpu/config.json": b"[1,",
+    }
+    write_release(release, files)
+    key.seal(release)
+    reader.page.evaluate("""() => {
+      const first = parseJson;
+      window.parsed = [];
+      parseJson = (text) => { window.parsed.push(text); return first(text); };
+    }""")
+
+    verdict = reader.verdict(release)
+
+    assert verdict["faults"] == [{"file": "index.html", "what": "claim"}]
+    assert reader.page.evaluate("parsed").count("[1,") == 1
 
 
 CHANGES = {
@@ -281,8 +372,10 @@ def test_it_says_what_the_command_line_says(reader, fixture, form, tmp_path):
     )
 
     assert [[fault["file"], fault["what"]] for fault in verdict["faults"]] == told["faults"]
-    said = ("exit", "tier", "sentence", "notes")
+    said = ("exit", "tier", "sentence")
     assert [verdict[name] for name in said] == [told[name] for name in said]
+    assert (UNSEEN in verdict["notes"]) == (form == "folder" and bool(told["notes"]))
+    assert [note for note in verdict["notes"] if note != UNSEEN] == told["notes"]
 
 
 def test_numbers_are_read_back_as_every_implementation_reads_them(reader):
