@@ -84,9 +84,11 @@ class Fixture:
         return self
 
     def says(self, code: int, sentence: str, *notes: str, **more: object) -> "Fixture":
-        """The last of the notes tells how far the status is known, where that was found out."""
+        """Notes on the status, where that was found out, come last."""
         tiers = {0: "trusted", 11: "untrusted", 12: "unchecked"}
-        notes = notes if code == 12 else (*notes[:-1], UNDERIVED, notes[-1])
+        if code != 12:
+            status = [each for each in notes if each.startswith(("Status", "Superseded"))]
+            notes = (*(each for each in notes if each not in status), UNDERIVED, *status)
         self.expect = {"exit": code, "tier": tiers[code], "faults": [], "sentence": sentence}
         self.expect |= {"notes": list(notes)} | more
         return self
@@ -291,6 +293,7 @@ def doubtful_ones() -> Iterator[Fixture]:
             "Could not check: the status list is signed by a key that is not this release's"
             " author's.",
             f"Reviewer: Signed with key {pin(REVIEWER)} which you pinned.",
+            UNDERIVED,
         )
     )
     told = status_list(good, "withdrawn")
@@ -305,6 +308,7 @@ def doubtful_ones() -> Iterator[Fixture]:
             12,
             f"Could not check: the status list is signed with key {pin(AUTHOR)}, and your signers"
             " file says that key is not for this role.",
+            UNDERIVED,
         )
     )
     told = status_list(good, None)

@@ -160,7 +160,7 @@ def test_whom_to_trust_is_not_taken_from_the_release(option, release, given, tmp
     monkeypatch.chdir(forged(tmp_path) / "tiny-1")
     parser = argparse.ArgumentParser()
     verifier.add_options(parser.add_argument)
-    parser.add_argument("--status", default="")
+    parser.add_argument("--status", action="append")
     options = parser.parse_args([release, option, given])
 
     with pytest.raises(Refused, match="inside the release: trust must come from outside it"):
