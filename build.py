@@ -213,6 +213,7 @@ def release(options: Namespace, voice: Voice) -> int:
         evidence = verify_all(chosen, LAB, own=options.content / "lab")
         source = sources.gather(edition.report.slug, options.content)
         voice.left_out(source.left_out)
+        known = status_list.read(options.status) if options.status else None
         releases.check_place(options.out / edition.name, source.files, evidence)
 
         voice.stage("Drawing figures")
@@ -228,7 +229,6 @@ def release(options: Namespace, voice: Voice) -> int:
         pages[RUNTIME] = runtime(cache)
 
         voice.stage("Writing the release")
-        known = status_list.read(options.status) if options.status else None
         files = releases.assemble(edition, pages, study, evidence, source.files, known)
         folder = releases.write(files, edition.name, options.out)
         one_page.write(folder, edition.report.slug, files)
@@ -279,8 +279,7 @@ def status(options: Namespace, voice: Voice) -> int:
     change = Change(
         state=options.state, reason=options.reason, date=options.date, by=options.by or ""
     )
-    number = declare(options.list, options.release, change, options.key)
-    voice.result(f"{options.list}: list {number}, signed. Publish it with {options.list}.sig.")
+    voice.result(declare(options.list, options.release, change, options.key))
     return 0
 
 

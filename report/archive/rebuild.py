@@ -61,6 +61,8 @@ def rebuild(folder: Path) -> Rebuilt:
     """
     release = opened(folder)
     told = about(release)
+    if not _says_its_builder(told):
+        raise SealBroken(f"{folder}: release.json does not say what built it.")
     page = folder.absolute().with_name(f"{told['release']}.html")
     beside = {page.name: page.read_bytes()} if page.is_file() else {}
     with TemporaryDirectory(prefix="assay-rebuild-") as scratch:
@@ -75,6 +77,16 @@ def rebuild(folder: Path) -> Rebuilt:
         hint="\n".join(differences(told["builder"])) or "The same libraries are installed here.",
     )
     return Rebuilt(files=len(again), page="".join(beside), own=tuple(_foreign(release)))
+
+
+def _says_its_builder(told: Mapping[str, Any]) -> bool:
+    builder = told.get("builder")
+    return (
+        isinstance(builder, dict)
+        and isinstance(builder.get("libraries"), dict)
+        and isinstance(builder.get("python"), str)
+        and isinstance(told.get("status_list", 0), dict | None)
+    )
 
 
 def _foreign(release: Release) -> Iterator[str]:

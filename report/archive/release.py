@@ -25,11 +25,22 @@ from decimal import Decimal
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from report.archive import how_to_verify, manifest, rocrate
 from report.archive.bundle import check_names, pack
-from report.archive.verify import MANIFEST, Release, Unchecked, parse_json, printable
+from report.archive.verify import (
+    MANIFEST,
+    MAX_FILE,
+    MAX_FILES,
+    MAX_JSON,
+    MAX_SUM,
+    Release,
+    Unchecked,
+    parse_json,
+    printable,
+)
 from report.archive.verify import folder as contents
 from report.content import Content, DecisionReport
 from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_mean, raise_if_any
@@ -46,6 +57,10 @@ SHOUTED = frozenset({MANIFEST, "VERIFY.txt", "LICENSE", "Makefile", "README.md"}
 """File names with capitals, which a release may hold besides [a-z0-9._-]."""
 
 _PINNED = re.compile(r"^([A-Za-z0-9_.-]+)==", re.MULTILINE)
+_LOOKED_UP = re.compile(
+    r"(claims|release|data/\w+|records/[^/]+/(report|environment|config|trace/summary))\.json"
+)
+"""Where a verifier looks for what is claimed."""
 _SCHEMA = Path(__file__).with_name("release.schema.json")
 _VERIFIER = Path(__file__).with_name("verify.py")
 
@@ -97,7 +112,7 @@ def summary(folder: Path, edition: Edition) -> str:
     if edition.missing:
         rest = f"A draft is not signed. Not recorded: {', '.join(edition.missing)}."
     else:
-        rest = f"Next: python build.py sign {folder} --key FILE --principal NAME"
+        rest = f"Next: python build.py sign {quote(str(folder))} --key FILE --principal NAME"
     return f"{folder}: {edition.report.status}. {rest}"
 
 
@@ -129,7 +144,26 @@ def assemble(  # noqa: PLR0917 (one argument for each room before this one)
     files["ro-crate-metadata.json"] = as_json(rocrate.describe(told, files))
     files[MANIFEST] = manifest.manifest(files)
     check_names((f"{edition.name}/{path}" for path in files), also=SHOUTED)
+    check_sizes({path: len(data) for path, data in files.items()})
     return files
+
+
+def check_sizes(files: Mapping[str, int]) -> None:
+    """Refuse what a verifier would not read: it takes no file, and no sum, beyond its bounds."""
+    limits = {path: MAX_JSON if _LOOKED_UP.fullmatch(path) else MAX_FILE for path in files}
+    faults = [
+        Fault(where=path, found=f"{size:,} bytes", expected=f"at most {limits[path]:,}")
+        for path, size in files.items()
+        if size > limits[path]
+    ]
+    for found, most, what in (
+        (len(files), MAX_FILES // 2, "files"),
+        (sum(files.values()), MAX_SUM // 4, "bytes"),
+    ):
+        if found > most:
+            faults.append(Fault(where="in all", found=f"{found:,} {what}", expected=f"{most:,}"))
+    hint = "Record less: leave the profile out, or keep it elsewhere and name its hash."
+    raise_if_any(ContentFault, "A verifier would not read this release:", faults, hint)
 
 
 def values_json(values: Values, family: str) -> bytes:
@@ -314,7 +348,9 @@ def opened(folder: Path) -> Release:
         Fault(where=f"{folder}/{printable(name)}", found=what)
         for name, what in sorted(release.faults)
     ]
-    raise_if_any(SealBroken, f"{folder} is not what its list says:", faults)
+    hint = "Restore what changed and take out what was added, or move the folder away."
+    raise_if_any(SealBroken, f"{folder} is not what its list says:", faults, hint)
+    release.left = 4 * MAX_SUM  # all was in bounds, and may be read again
     return release
 
 

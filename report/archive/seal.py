@@ -8,12 +8,14 @@ changes, so a release may be signed again when a key or an algorithm has aged.
 
 import base64
 import os
+import re
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from report.archive.release import SIGNATURES, about, beside, opened, write_zip
+from report.archive.bundle import check_names
+from report.archive.release import SHOUTED, SIGNATURES, about, beside, opened, write_zip
 from report.archive.slip import names_on, slip
 from report.archive.verify import (
     NAMESPACE,
@@ -40,18 +42,14 @@ class Signed:
 
 def sign(folder: Path, key: Path, principal: str, role: str) -> Signed:
     """Sign the release in `folder` as `role`."""
-    if any(sign.isspace() or sign in '",#' for sign in principal) or not principal.isprintable():
-        raise UsageFault(f"{principal!r} cannot stand in a signers file.", hint="Leave out spaces.")
+    if re.search(r'[\s",#*?!]', principal) or not principal.isprintable() or not principal:
+        raise UsageFault(
+            f"{principal!r} is no one name of a signers file.",
+            hint='Leave out spaces and the signs " , # * ? !',
+        )
     release = signable(folder)
     namespace = NAMESPACE.format(role)
-    signature = ssh_sign(release.manifest, key, namespace)
-    try:
-        public = check_signature(signature, release.manifest, namespace)
-    except (ValueError, Unchecked) as error:
-        raise UsageFault(
-            f"The signature by {key} cannot be checked by verify.py: {error}",
-            hint="Sign with an Ed25519 key: ssh-keygen -t ed25519",
-        ) from None
+    signature, public = checked_sign(release.manifest, key, namespace)
     put(folder / SIGNATURES / f"{role}.sig", signature)
     write_zip(folder)
     release, mine = opened(folder), fingerprint(public)
@@ -89,11 +87,18 @@ def signable(folder: Path) -> Release:
     pages = [path for path in release.listed if path.endswith(".html")]
     drafts = [path for path in pages if _DRAFT in release.read(path)]
     if told["status"] != "FINAL" or told.get("missing") or drafts:
+        missing = ", ".join(told.get("missing") or [])
         raise SealBroken(
             f"{folder} is a DRAFT, and a draft is not signed.",
             [Fault(where=f"{folder}/{path}", found="a page of a draft") for path in drafts],
-            hint=f"Record these, then release it again: {', '.join(told.get('missing', []))}",
+            hint=f"Record these, then release it again: {missing}" if missing else "",
         )
+    named = beside(folder, ".zip").stem
+    if not re.fullmatch("[a-z0-9][a-z0-9._-]*", named):
+        raise UsageFault(
+            f"{folder} has a name that cannot stand in a zip.", hint=f"Call it {told['release']}."
+        )
+    check_names((f"{named}/{path}" for path in release.files), also=SHOUTED)
     try:
         check_content(release)
     except Unchecked as trouble:
@@ -115,6 +120,18 @@ def put(place: Path, signature: bytes) -> None:
     part.write_bytes(signature)
     part.chmod(0o644)  # whatever the umask
     part.replace(place)
+
+
+def checked_sign(message: bytes, key: Path, namespace: str) -> tuple[bytes, bytes]:
+    """A signature that every verifier can check, and the public key that made it."""
+    signature = ssh_sign(message, key, namespace)
+    try:
+        return signature, check_signature(signature, message, namespace)
+    except (ValueError, Unchecked) as error:
+        raise UsageFault(
+            f"The signature by {key} cannot be checked by verify.py: {error}",
+            hint="Sign with an Ed25519 key: ssh-keygen -t ed25519",
+        ) from None
 
 
 def ssh_sign(message: bytes, key: Path, namespace: str) -> bytes:

@@ -5,6 +5,7 @@ a reader who knows a newer list refuses an older one. It is small and works offl
 the list and its signature can hand both on.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date as day
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from report.archive.release import about, as_json, opened
-from report.archive.seal import ssh_sign
+from report.archive.seal import checked_sign, put, signers
 from report.archive.verify import (
     NAMESPACE,
     TIERS,
@@ -21,6 +22,7 @@ from report.archive.verify import (
     Trust,
     Unchecked,
     check_signature,
+    fingerprint,
     parse_json,
     printable,
 )
@@ -47,6 +49,8 @@ class Said:
     """What one signed list says of one release."""
 
     number: int
+    digest: str
+    """SHA-256 of the list."""
     date: str
     """Of the list: what happened later it cannot know."""
     status: dict[str, Any]
@@ -61,9 +65,10 @@ def with_lists(places: Sequence[str]) -> Callable[[dict[str, Any], Trust], dict[
             return verdict
         notes = verdict["notes"][:-1]  # the last one tells how far the release itself knows
         try:
-            *older, newest = sorted(
-                (_say(place, verdict, trust) for place in places), key=lambda said: said.number
-            )
+            lists = {said.digest: said for said in (_say(each, verdict, trust) for each in places)}
+            *older, newest = sorted(lists.values(), key=lambda said: said.number)
+            if older and older[-1].number == newest.number:
+                raise Unchecked(f"two different status lists have the number {newest.number}.")
         except Unchecked as trouble:
             said = f"Could not check: {trouble}"
             return {**verdict, "exit": 12, "tier": TIERS[12], "sentence": said, "notes": notes}
@@ -87,6 +92,7 @@ def _say(place: str, verdict: dict[str, Any], trust: Trust) -> Said:
         text, signature = _own(place), _own(f"{place}.sig")
         key = check_signature(signature, text, namespace)
         number, day_of_list, entries = _entries(text, verdict["manifest"])
+        digest = sha256(text).hexdigest()
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Unchecked("the status list is not one, or its signature does not hold.") from None
     _check_signer(key, namespace, verdict["author"]["key"], trust)
@@ -97,13 +103,13 @@ def _say(place: str, verdict: dict[str, Any], trust: Trust) -> Said:
     if not entries:
         note = f"Status list {number} of {day_of_list} does not name this report."
         status = {"state": "current", "until": day_of_list, "reason": None}
-        return Said(number=number, date=day_of_list, status=status, note=note)
+        return Said(number=number, digest=digest, date=day_of_list, status=status, note=note)
     worst = ([entry for entry in entries if entry["state"] == "withdrawn"] or entries)[-1]
     note = "Superseded by {by} on {date}: {reason}".format(**worst)
     if worst["state"] == "withdrawn":
         note = "withdrawn on {date}: {reason}".format(**worst)
     status = {"state": worst["state"], "until": worst["date"], "reason": worst["reason"]}
-    return Said(number=number, date=day_of_list, status=status, note=note)
+    return Said(number=number, digest=digest, date=day_of_list, status=status, note=note)
 
 
 def _check_signer(key: bytes, namespace: str, author: str | None, trust: Trust) -> None:
@@ -143,12 +149,13 @@ def _entries(text: bytes, manifest: str) -> tuple[int, str, list[dict[str, str]]
     return told["number"], printable(told["date"]), entries
 
 
-def declare(place: Path, folder: Path, change: Change, key: Path) -> int:
-    """Add one change to the list at `place`, sign the list with `key`, and return its number."""
+def declare(place: Path, folder: Path, change: Change, key: Path) -> str:
+    """Add one change to the list at `place` and sign the list with `key`; what to tell of it."""
     _check(change)
     release = opened(folder)
     digest = sha256(release.manifest).hexdigest()
-    known = read(place)
+    none: dict[str, Any] = {"number": 0, "date": "", "releases": []}
+    known = read(place) if place.exists() else none
     if change.date < known["date"]:
         raise UsageFault(f"{place} is of {known['date']}; a later list is not of {change.date}.")
     entry = {
@@ -169,31 +176,39 @@ def declare(place: Path, folder: Path, change: Change, key: Path) -> int:
             "releases": sorted([*others, entry], key=lambda each: str(each["release"])),
         }
     )
-    namespace = NAMESPACE.format("status")
-    signature = ssh_sign(text, key, namespace)
-    check_signature(signature, text, namespace)
+    signature, public = checked_sign(text, key, NAMESPACE.format("status"))
     for path, data in ((place, text), (place.with_name(f"{place.name}.sig"), signature)):
-        part = path.with_name(f".{path.name}.part")
-        part.write_bytes(data)
-        part.replace(path)
-    return number
+        put(path, data)
+    told = f"{place}: list {number}, signed. Publish it with {place}.sig."
+    author = signers(release).get("author")
+    if author != fingerprint(public):
+        told += (
+            f"\nThe author of {folder} signed with {author or 'no key'}, and this list is by"
+            f" {fingerprint(public)}: it counts only for readers whose signers file lets that key"
+            " sign status lists."
+        )
+    return told
 
 
 def read(place: Path) -> dict[str, Any]:
-    """The list as it is, or an empty one where there is none."""
-    if not place.exists():
-        return {"number": 0, "date": "", "releases": []}
+    """The list as it is; `UsageFault` where there is none, `ContentFault` for anything else."""
     try:
         found = parse_json(place.read_bytes())
-        if found["schema"] != SCHEMA or not isinstance(found["number"], int):
-            raise ValueError("another schema")
+        if found["schema"] != SCHEMA or type(found["number"]) is not int or found["number"] < 1:
+            raise ValueError
+        releases = [{**each, "manifest": str(each["manifest"])} for each in found["releases"]]
         return {
             "number": found["number"],
-            "date": str(found["date"]),
-            "releases": found["releases"],
+            "date": day.fromisoformat(found["date"]).isoformat(),
+            "releases": releases,
         }
-    except (ValueError, KeyError, TypeError) as error:
-        raise ContentFault(f"{place} is not a status list: {error}.") from None
+    except OSError as error:
+        raise UsageFault(f"{place} cannot be read: {error.strerror}.") from None
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise ContentFault(
+            f"{place} is no status list.",
+            hint="One is made by: python build.py status LIST --release DIR --state ...",
+        ) from None
 
 
 def _check(change: Change) -> None:
@@ -203,3 +218,5 @@ def _check(change: Change) -> None:
         raise UsageFault(f"{change.date!r} is no day.", hint="Write it as 2026-01-31.") from None
     if (change.state == "superseded") != bool(change.by):
         raise UsageFault("A superseded release needs --by, and a withdrawn one has none.")
+    if change.by and not re.fullmatch("[a-z0-9-]+-[0-9]+", change.by):
+        raise UsageFault(f"{change.by!r} is no release.", hint="Write its name, such as mine-2.")

@@ -21,8 +21,10 @@ from jsonschema import Draft202012Validator
 
 from report.archive import one_page
 from report.archive import verify as verifier
+from report.archive.release import check_sizes
 from report.archive.seal import ssh_sign
 from report.archive.verifier import assemble
+from report.errors import ContentFault
 from tests.archive.conftest import NAME, REPORT, make_key, pin_of
 from tests.conftest import PROJECT, copy_project, tree
 
@@ -408,6 +410,40 @@ def test_a_draft_that_calls_itself_final_is_not_signed(house, copy, assay):
     assert "chips.html: a page of a draft" in done.stderr
 
 
+def test_a_folder_that_no_zip_can_name_is_not_half_signed(house, signed, tmp_path, assay):
+    place = Path(shutil.copytree(signed, tmp_path / "My Release"))
+    shutil.rmtree(place / "signatures")
+
+    done = assay(house, "sign", place, "--key", house / "key", "--principal", "a@b")
+
+    assert done.returncode == 2
+    assert f"Call it {NAME}." in done.stderr
+    assert not (place / "signatures").exists()
+
+
+@pytest.mark.parametrize("principal", ["*", "lab?", "!lab", "a b", ""])
+def test_a_principal_is_one_name(house, copy, assay, principal):
+    done = assay(house, "sign", copy, "--key", house / "key", "--principal", principal)
+
+    assert done.returncode == 2
+    assert "is no one name of a signers file" in done.stderr
+
+
+def test_what_a_verifier_would_not_read_is_refused_before_it_is_written():
+    fine = {"data/study.json": verifier.MAX_JSON, "records/a/trace/x.pb": verifier.MAX_FILE}
+    check_sizes(fine)
+
+    with pytest.raises(ContentFault) as refused:
+        check_sizes(
+            {path: size + 1 for path, size in fine.items()}
+            | {f"records/a/{n}": 60 << 20 for n in range(5)}
+        )
+
+    assert [fault.where for fault in refused.value.faults] == [*fine, "in all"]
+    with pytest.raises(ContentFault, match="5,001 files"):
+        check_sizes({f"{n}.txt": 1 for n in range(5001)})
+
+
 @pytest.mark.parametrize("command", ["sign", "rebuild", "status", "compare"])
 @pytest.mark.parametrize("what", ["nothing", "a folder", "a list of nothing known", "a file"])
 def test_what_is_no_release_is_refused_in_words(house, tmp_path, assay, command, what):
@@ -764,10 +800,37 @@ def test_of_two_lists_the_newer_counts_and_the_older_is_named(house, signed, pin
         assert done.returncode == 11
         assert "withdrawn on 2026-12-01: Wrong device." in done.stdout
         assert "Older, and not asked: status list 1." in done.stdout
+    done = assay(house, "verify", signed, "--key", pin, "--status", newer, "--status", newer)
+    assert "Older" not in done.stdout
     (tmp_path / "older.json.sig").unlink()
     done = assay(house, "verify", signed, "--key", pin, "--status", older)
     assert done.returncode == 12
     assert "older.json.sig cannot be read" in done.stdout
+
+
+def test_a_list_by_another_than_the_author_says_for_whom_it_counts(house, signed, assay, tmp_path):
+    key, listed = make_key(tmp_path / "other"), tmp_path / "list.json"
+    given = ["--release", signed, "--key", key, "--date", "2026-12-01", "--reason", "x"]
+
+    done = assay(house, "status", listed, *given, "--state", "withdrawn")
+
+    assert done.returncode == 0, done.stderr
+    assert f"this list is by {pin_of(key)}: it counts only for readers whose" in done.stdout
+    superseded = ["--state", "superseded", "--by", "no such"]
+    assert assay(house, "status", listed, *given, *superseded).returncode == 2
+    (tmp_path / "list.json").write_text('{"releases": {}}', "utf-8")
+    done = assay(house, "status", listed, *given, "--state", "withdrawn")
+    assert done.returncode == 8
+    assert "is no status list" in done.stderr
+
+
+def test_a_status_list_that_is_not_there_makes_no_release(house, assay, tmp_path):
+    asked = ("--status", tmp_path / "none.json", "--out", tmp_path / "out")
+    done = assay(house, "release", REPORT, *asked)
+
+    assert done.returncode == 2
+    assert "none.json cannot be read" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 SELF_CHECK = (

@@ -35,7 +35,7 @@ class _Reader(HTMLParser):
             self.open.append((tag, found))
 
     def handle_endtag(self, tag: str) -> None:
-        while self.open:
+        while self.open and tag not in VOID:
             name, found = self.open.pop()
             if self.told(found) and not any(self.told(outer) for _, outer in self.open):
                 self.close()

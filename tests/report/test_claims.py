@@ -58,7 +58,8 @@ def test_a_number_that_is_marked_or_in_a_title_and_no_claim_is_found(tmp_path: P
         '<div id="fig-x"><p class="ft">INT8 at v5e: 64 \u00d7 128, and 2.45 %</p>'
         '<span class="v measured" id="v-1">3.1</span>'
         '<span class="v estimated"><span class="v part" id="v-1">8</span> on v5e, 9 on v6e</span>'
-        '<span class="v computed" id="v-2">7</span><span class="v given">6</span></div>',
+        '<span class="v computed" id="v-2">7</span><span class="v given">6</span></div>'
+        '<p class="ft"><svg><path d="M0"/></svg>errs by 2.7</p>',
         "utf-8",
     )
 
@@ -66,6 +67,7 @@ def test_a_number_that_is_marked_or_in_a_title_and_no_claim_is_found(tmp_path: P
         ("a.html", "fig-x", "INT8 at v5e: 64 \u00d7 128, and 2.45 %"),
         ("a.html", "fig-x", "[claimed] on v5e, 9 on v6e"),
         ("a.html", "fig-x", "7"),
+        ("a.html", "fig-x", "errs by 2.7"),
     ]
 
 
