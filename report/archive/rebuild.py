@@ -90,10 +90,13 @@ def _says_its_builder(told: Mapping[str, Any]) -> bool:
 
 
 def _foreign(release: Release) -> Iterator[str]:
-    """Files of the code that builds which are not, byte for byte, the ones that run here."""
+    """Files of the code that builds which are not, byte for byte, the ones that are here.
+
+    Any file beside build.py may take the place of a library, so all but the content are asked.
+    """
     for path in sorted(release.listed):
         below = path.removeprefix("source/")
-        if path.startswith(("source/report/", "source/templates/")) or path == "source/build.py":
+        if path.startswith("source/") and not path.startswith("source/content/"):
             here = _ROOT / below
             if not here.is_file() or here.read_bytes() != release.read(path):
                 yield below

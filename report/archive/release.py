@@ -361,7 +361,8 @@ def about(release: Release) -> dict[str, Any]:
         named = re.fullmatch(r"[a-z0-9-]+-[0-9]+", told["release"])
         if not named or not re.fullmatch(r"[a-z0-9][a-z0-9-]*", told["report"]):
             raise ValueError("its name is no name of a release")
-        return {**told, "status": told["status"], "records": dict(told["records"])}
+        known = {"status": told["status"], "records": dict(told["records"])}
+        return {**told, **known, "missing": list(told["missing"])}
     except (ValueError, KeyError, TypeError) as error:
         raise SealBroken(f"release.json is not that of a release: {error}") from None
 

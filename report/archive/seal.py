@@ -47,10 +47,12 @@ def sign(folder: Path, key: Path, principal: str, role: str) -> Signed:
             f"{principal!r} is no one name of a signers file.",
             hint='Leave out spaces and the signs " , # * ? !',
         )
+    with suppress(OSError):
+        (folder / SIGNATURES).rmdir()  # left empty by a signing that was stopped
     release = signable(folder)
     namespace = NAMESPACE.format(role)
     signature, public = checked_sign(release.manifest, key, namespace)
-    put(folder / SIGNATURES / f"{role}.sig", signature)
+    put(folder / SIGNATURES / f"{role}.sig", signature, beside(folder, f".{role}.part"))
     write_zip(folder)
     release, mine = opened(folder), fingerprint(public)
     keys, place = signers(release), beside(folder, ".fingerprint.txt")
@@ -86,8 +88,8 @@ def signable(folder: Path) -> Release:
     told = about(release)
     pages = [path for path in release.listed if path.endswith(".html")]
     drafts = [path for path in pages if _DRAFT in release.read(path)]
-    if told["status"] != "FINAL" or told.get("missing") or drafts:
-        missing = ", ".join(told.get("missing") or [])
+    if told["status"] != "FINAL" or told["missing"] or drafts:
+        missing = ", ".join(map(str, told["missing"]))
         raise SealBroken(
             f"{folder} is a DRAFT, and a draft is not signed.",
             [Fault(where=f"{folder}/{path}", found="a page of a draft") for path in drafts],
@@ -113,13 +115,19 @@ def signable(folder: Path) -> Release:
     return release
 
 
-def put(place: Path, signature: bytes) -> None:
-    """Write one file of signatures/, whole or not at all."""
-    place.parent.mkdir(exist_ok=True)
-    part = place.with_name(f".{place.name}.part")
-    part.write_bytes(signature)
-    part.chmod(0o644)  # whatever the umask
-    part.replace(place)
+def put(place: Path, data: bytes, part: Path | None = None) -> None:
+    """Write one file, whole or not at all; `part`, if given, is where it is written first.
+
+    A signature is written beside the release, so that nothing unfinished is ever found in it.
+    """
+    part = part or place.with_name(f".{place.name}.part")
+    try:
+        part.write_bytes(data)
+        part.chmod(0o644)  # whatever the umask
+        place.parent.mkdir(exist_ok=True)
+        part.replace(place)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def checked_sign(message: bytes, key: Path, namespace: str) -> tuple[bytes, bytes]:

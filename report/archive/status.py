@@ -29,6 +29,7 @@ from report.archive.verify import (
 from report.errors import ContentFault, UsageFault
 
 SCHEMA = "assay/status/1"
+_WORSE = ("current", "superseded", "withdrawn")
 LIMIT = 1 << 20
 """In bytes: how long a list may be, so that reading one takes no time."""
 
@@ -48,6 +49,8 @@ class Change:
 class Said:
     """What one signed list says of one release."""
 
+    key: str
+    """Whose list it is."""
     number: int
     digest: str
     """SHA-256 of the list."""
@@ -65,15 +68,12 @@ def with_lists(places: Sequence[str]) -> Callable[[dict[str, Any], Trust], dict[
             return verdict
         notes = verdict["notes"][:-1]  # the last one tells how far the release itself knows
         try:
-            lists = {said.digest: said for said in (_say(each, verdict, trust) for each in places)}
-            *older, newest = sorted(lists.values(), key=lambda said: said.number)
-            if older and older[-1].number == newest.number:
-                raise Unchecked(f"two different status lists have the number {newest.number}.")
+            newest, older = _newest([_say(place, verdict, trust) for place in places])
         except Unchecked as trouble:
             said = f"Could not check: {trouble}"
             return {**verdict, "exit": 12, "tier": TIERS[12], "sentence": said, "notes": notes}
         withdrawn = newest.status["state"] == "withdrawn" and verdict["exit"] == 0
-        notes += [f"Older, and not asked: status list {each.number}." for each in older]
+        notes += [f"Older, and not asked: status list {each}." for each in older]
         notes += [] if withdrawn else [newest.note]
         notes += [f"Status unknown after {newest.date}."]
         verdict = {**verdict, "status": newest.status, "notes": notes}
@@ -83,6 +83,25 @@ def with_lists(places: Sequence[str]) -> Callable[[dict[str, Any], Trust], dict[
         return {**verdict, "exit": 11, "tier": TIERS[11], "sentence": said}
 
     return knowing
+
+
+def _newest(lists: Sequence[Said]) -> tuple[Said, list[int]]:
+    """The newest list of each signer, or the one of them that says worst; numbers of the older."""
+    newest: dict[str, Said] = {}
+    for said in sorted(lists, key=lambda each: each.number):
+        before = newest.get(said.key, said)
+        if (before.number, before.digest) != (said.number, said.digest) and (
+            before.number == said.number or before.date > said.date
+        ):
+            raise Unchecked(
+                f"status lists {before.number} and {said.number} contradict each other."
+            )
+        newest[said.key] = said
+    worst = max(newest.values(), key=lambda said: _WORSE.index(said.status["state"]))
+    older = {
+        said.number for said in lists if said.digest not in {e.digest for e in newest.values()}
+    }
+    return worst, sorted(older)
 
 
 def _say(place: str, verdict: dict[str, Any], trust: Trust) -> Said:
@@ -95,21 +114,30 @@ def _say(place: str, verdict: dict[str, Any], trust: Trust) -> Said:
         digest = sha256(text).hexdigest()
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Unchecked("the status list is not one, or its signature does not hold.") from None
+    whose = fingerprint(key)
     _check_signer(key, namespace, verdict["author"]["key"], trust)
     least = verdict["knows"]["number"]
     if number < least:
         than = f"the one this release knows ({least})"
         raise Unchecked(f"the status list is older (number {number}) than {than}.")
+    of_list: dict[str, Any] = {
+        "key": whose,
+        "number": number,
+        "digest": digest,
+        "date": day_of_list,
+    }
     if not entries:
         note = f"Status list {number} of {day_of_list} does not name this report."
         status = {"state": "current", "until": day_of_list, "reason": None}
-        return Said(number=number, digest=digest, date=day_of_list, status=status, note=note)
+        return Said(
+            key=whose, number=number, digest=digest, date=day_of_list, status=status, note=note
+        )
     worst = ([entry for entry in entries if entry["state"] == "withdrawn"] or entries)[-1]
     note = "Superseded by {by} on {date}: {reason}".format(**worst)
     if worst["state"] == "withdrawn":
         note = "withdrawn on {date}: {reason}".format(**worst)
     status = {"state": worst["state"], "until": worst["date"], "reason": worst["reason"]}
-    return Said(number=number, digest=digest, date=day_of_list, status=status, note=note)
+    return Said(**of_list, status=status, note=note)
 
 
 def _check_signer(key: bytes, namespace: str, author: str | None, trust: Trust) -> None:

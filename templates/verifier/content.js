@@ -22,6 +22,7 @@ async function checkContent(release) {
     const named = ["release", "report", "number", "status", "date"].map((part) => told.get(part));
     const words = [told.get("schema"), list.get("schema"), ...named, knows.date, known.get("number")];
     if (!ABOUT.test(JSON.stringify(words))) refuse("another schema");
+    if (![claims, list.get("statements"), told.get("claims")].every(Array.isArray)) refuse("no list");
     listed = [...claims, ...list.get("statements")].map((each) => ["page", "id", "text"].map((part) => textIn(each, part)));
     derived = await isDerived(load, told);
   } catch (error) {

@@ -98,7 +98,9 @@ async function checkStatus(status, about, release, trust, verdict) {
     entries = list.get("releases").filter((entry) => entry.get("manifest") === manifest);
     const states = ["superseded", "withdrawn"];
     const strange = entries.some((entry) => !states.includes(entry.get("state")));
-    if (list.get("schema") !== "assay/status/1" || strange) refuse("another schema");
+    const whole = list.get("number") instanceof Numeral && list.get("number").exact;
+    const untold = entries.some((entry) => ["state", "date", "reason", "by"].some((part) => !entry.has(part)));
+    if (list.get("schema") !== "assay/status/1" || strange || untold || !whole) refuse("another schema");
   } catch {
     throw new Unchecked("the status list is not one, or its signature does not hold.");
   }
