@@ -196,6 +196,38 @@ def test_without_a_factor_the_words_name_those_that_differ(words):
     verdict = compare(words, asked(words, repeats=2000, accuracy="low")).verdict()
 
     assert verdict.endswith("say --factor NAME. What differs: request/accuracy, request/repeats.")
+@pytest.mark.parametrize(
+    ("field", "factor"),
+    [
+        ("results/outlier-int8/relative_l2_error", 1 + 1e-9),
+        ("results/outlier-int8/timing_s/median", 1 + 1e-9),
+        ("results/outlier-int8/sqnr_db", None),
+    ],
+)
+def test_what_differs_out_of_sight_of_its_print_differs_all_the_same(one, field, factor):
+    """Below the printed digits, in a time that nobody ranks, or in being there at all."""
+    value = one.report
+    for key in field.split("/"):
+        value = value[key]
+    two = changed(one, "report", field, factor and value * factor)
+
+    assert "so none explains what the results differ by" in compare(one, two).verdict()
+
+
+def test_a_result_that_only_one_of_two_own_runs_has_differs(words):
+    two = changed(words, "report", "results/extra", 1)
+
+    assert "so none explains what the results differ by" in compare(words, two).verdict()
+    assert "and no result does" in compare(words, words).verdict()
+
+
+@pytest.mark.parametrize("name", ["timing-cpu", "representations-cpu", "sweep-cpu"])
+def test_a_record_of_any_lab_is_like_itself(name):
+    record = load_record(RECORDS / name)
+
+    assert "and no result does" in compare(record, record).verdict()
+
+
 
 
 def test_a_last_name_alone_is_no_factor_and_the_whole_one_is_told(words):
