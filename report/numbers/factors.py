@@ -17,7 +17,7 @@ FACTORS: Mapping[str, tuple[str, ...]] = {
     "shape": ("request/batch", "request/batches", "request/features", "request/outputs"),
     "steps": ("request/steps", "request/processes", "request/rounds", "request/samples"),
     "dispatch": ("request/dispatch", "environment/flags/jax_cpu_enable_async_dispatch"),
-    "policies": ("request/policies",),
+    "policies": ("request/policies", "sources/lab/policies"),
     "inputs": ("request/seed", "request/outlier_feature", "request/outlier_factor", "inputs"),
     "versions": ("environment/versions", "environment/blas"),
     "machine": tuple(
@@ -54,10 +54,13 @@ def brings_about(factor: str, field: str, *, known: bool = True) -> bool:
 
     Of a lab that is not `known` here one thing is told: its inputs are made from its request.
     """
+    What is asked for in a lab that is `known` here brings about the recorded rest of its factor.
     if field.startswith("request/"):
         return False
     if known or factor in FACTORS:
-        return factor_of(field) in _FOLLOWS.get(factor_of(factor), ())
+        group = factor_of(factor)
+        asked = (group,) if factor.startswith("request/") else ()
+        return factor_of(field) in (*asked, *_FOLLOWS.get(group, ()))
     return factor.startswith("request/") and factor_of(field) == "inputs"
 
 

@@ -10,6 +10,7 @@ import pytest
 from report.archive.compare import find, find_both
 from report.errors import EvidenceMismatch, UsageFault
 from report.numbers.comparing import compare
+from report.numbers.factors import brings_about, fields_of
 from report.numbers.meters import SAME, UNRANKED
 from report.record import Record, load_record
 from tests.archive import word_count
@@ -86,6 +87,50 @@ def test_what_follows_from_a_factor_is_no_second_one(one):
 
     assert compare(one, two, "shape").credited
     assert not compare(one, two, "inputs").credited
+
+
+BRINGS = {
+    "platform": {
+        "report": ["scope/platform", "scope/statement"],
+        "environment": ["devices/used/platform", "platform", "cpu", "flags/XLA_FLAGS"],
+    },
+    "dispatch": {"environment": ["flags/jax_cpu_enable_async_dispatch"]},
+    "policies": {"manifest": ["sources/lab/policies/own.toml"]},
+    "batch": {"report": ["inputs"]},
+    "batches": {"report": ["inputs"]},
+    "features": {"report": ["inputs"]},
+    "outputs": {"report": ["inputs"]},
+    "seed": {"report": ["inputs"]},
+    "outlier_feature": {"report": ["inputs"]},
+    "outlier_factor": {"report": ["inputs"]},
+}
+"""What cannot help changing with a field that was asked for, as these tests know it."""
+ASKED = [
+    (path.name, field)
+    for path in sorted(RECORDS.iterdir())
+    for field in load_record(path).report["request"]
+    if field not in ("trace", "accuracy", "limit_s")  # no factor of any result
+]
+
+
+@pytest.mark.parametrize(("name", "field"), ASKED)
+def test_each_field_that_a_lab_was_asked_for_may_be_credited_and_nothing_beside_it(name, field):
+    one = load_record(RECORDS / name)
+    two = changed(one, "report", f"request/{field}", "another")
+    for document, paths in BRINGS.get(field, {}).items():
+        for path in paths:
+            if document == "manifest":
+                two = replace(two, manifest={**two.manifest, path: "0" * 64})
+            elif path != "inputs" or "inputs" in one.report:
+                two = changed(two, document, path, {"sha256": "0" * 64})
+    left, right = dict(fields_of(one)), dict(fields_of(two))
+    factor = f"request/{field}"
+
+    differ = {each for each in left.keys() | right.keys() if left.get(each) != right.get(each)}
+    assert factor in differ
+    assert [each for each in differ - {factor} if not brings_about(factor, each)] == []
+    unbidden = ("request/other", "environment/versions/jax", "sources/lab/replay.py")
+    assert not any(brings_about(factor, each) for each in unbidden)
 
 
 def test_a_seed_that_was_changed_too_does_not_follow_from_the_shape(one):
