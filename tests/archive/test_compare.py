@@ -196,6 +196,38 @@ def test_a_run_that_was_only_repeated_has_nothing_that_explains_its_results(one)
     )
 
 
+@pytest.mark.parametrize(
+    ("field", "factor"),
+    [
+        ("results/outlier-int8/relative_l2_error", 1 + 1e-9),
+        ("results/outlier-int8/timing_s/median", 1 + 1e-9),
+        ("results/outlier-int8/sqnr_db", None),
+    ],
+)
+def test_what_differs_out_of_sight_of_its_print_differs_all_the_same(one, field, factor):
+    """Below the printed digits, in a time that nobody ranks, or in being there at all."""
+    value = one.report
+    for key in field.split("/"):
+        value = value[key]
+    two = changed(one, "report", field, factor and value * factor)
+
+    assert "so none explains what the results differ by" in compare(one, two).verdict()
+
+
+def test_a_result_that_only_one_of_two_own_runs_has_differs(words):
+    two = changed(words, "report", "results/extra", 1)
+
+    assert "so none explains what the results differ by" in compare(words, two).verdict()
+    assert "and no result does" in compare(words, words).verdict()
+
+
+@pytest.mark.parametrize("name", ["timing-cpu", "representations-cpu", "sweep-cpu"])
+def test_a_record_of_any_lab_is_like_itself(name):
+    record = load_record(RECORDS / name)
+
+    assert "and no result does" in compare(record, record).verdict()
+
+
 def test_records_of_two_labs_are_said_to_be_so_and_credit_nothing(one):
     found = compare(one, load_record(RECORDS / "timing-cpu"), "lab")
 
@@ -241,38 +273,6 @@ def test_without_a_factor_the_words_name_those_that_differ(words):
     verdict = compare(words, asked(words, repeats=2000, accuracy="low")).verdict()
 
     assert verdict.endswith("say --factor NAME. What differs: request/accuracy, request/repeats.")
-@pytest.mark.parametrize(
-    ("field", "factor"),
-    [
-        ("results/outlier-int8/relative_l2_error", 1 + 1e-9),
-        ("results/outlier-int8/timing_s/median", 1 + 1e-9),
-        ("results/outlier-int8/sqnr_db", None),
-    ],
-)
-def test_what_differs_out_of_sight_of_its_print_differs_all_the_same(one, field, factor):
-    """Below the printed digits, in a time that nobody ranks, or in being there at all."""
-    value = one.report
-    for key in field.split("/"):
-        value = value[key]
-    two = changed(one, "report", field, factor and value * factor)
-
-    assert "so none explains what the results differ by" in compare(one, two).verdict()
-
-
-def test_a_result_that_only_one_of_two_own_runs_has_differs(words):
-    two = changed(words, "report", "results/extra", 1)
-
-    assert "so none explains what the results differ by" in compare(words, two).verdict()
-    assert "and no result does" in compare(words, words).verdict()
-
-
-@pytest.mark.parametrize("name", ["timing-cpu", "representations-cpu", "sweep-cpu"])
-def test_a_record_of_any_lab_is_like_itself(name):
-    record = load_record(RECORDS / name)
-
-    assert "and no result does" in compare(record, record).verdict()
-
-
 
 
 def test_a_last_name_alone_is_no_factor_and_the_whole_one_is_told(words):
@@ -297,6 +297,17 @@ def test_an_option_that_the_request_does_not_repeat_differs_too(words):
     found = compare(words, two, "request/repeats")
 
     assert [each.field for each in found.unexplained] == ["config/options/threads"]
+
+
+@pytest.mark.parametrize("field", ["clock/tick_s", "redacted", "device_memory"])
+def test_of_an_own_environment_only_the_time_and_the_load_are_passed_over(words, field):
+    one = changed(words, "environment", "clock", {"tick_s": 1})
+    two = changed(one, "environment", field, "another")
+    later = changed(one, "environment", "recorded_at", "2027-01-01T00:00:00Z")
+    busier = changed(later, "environment", "load_average", [8, 8, 8])
+
+    assert [each.field for each in compare(one, two).differences] == [f"environment/{field}"]
+    assert compare(one, busier).differences == ()
 
 
 def test_inputs_of_an_own_lab_follow_from_its_request_and_are_told(words):
