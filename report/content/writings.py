@@ -11,7 +11,8 @@ from typing import Literal, cast
 from report.content.form import Form
 from report.content.shelf import Text, forms, lists, texts
 from report.content.strict import Scalar, read_yaml
-from report.errors import Fault, near_names
+from report.errors import ContentFault, Fault, near_names
+from report.notation import prints_exactly
 from report.specs import PLATFORMS
 
 Outcome = Literal["hold", "adopt", "reject"]
@@ -399,6 +400,13 @@ def _target(form: Form) -> Target:
     if target.metric and "#/" not in target.metric:
         expected = "a pointer, such as precision-cpu#/results/outlier-int8/relative_l2_error"
         form.fault(form.line_of("metric"), "metric", target.metric, expected)
+    try:
+        if not prints_exactly(target.threshold, target.format):
+            found = f"{target.threshold}, which {target.format} prints rounded"
+            remedy = "Use a format with more digits, or full."
+            form.fault(form.line_of("threshold"), "threshold", found, remedy=remedy)
+    except ContentFault as error:  # of a format that nobody knows, or that prints no such number
+        form.fault(form.line_of("threshold"), "threshold", error.summary, remedy=error.hint)
     form.close()
     return target
 

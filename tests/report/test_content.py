@@ -498,6 +498,33 @@ def test_the_shipped_report_names_no_device_that_did_not_run():
     assert faults == []
 
 
+@pytest.mark.parametrize(
+    ("threshold", "spelling", "right"),
+    [
+        ("0.0149", "percent(0)", False),
+        ("0.0149", "percent(2)", True),
+        ("0.00000123", "error", False),
+        ("0.0000012", "error", True),
+        ("1234", "scientific(2)", False),
+        ("1230", "scientific(2)", True),
+        ("0.00001234", "seconds(0)", False),
+        ("0.00001234", "seconds(2)", True),
+        ("1000", "bytes(GB, 2)", False),
+        ("1.5", "integer", False),
+        ("0.123456789", "full", True),
+    ],
+)
+def test_a_threshold_prints_all_its_digits(tmp_path, threshold, spelling, right):
+    target = f"threshold: {threshold}\n  format: {spelling}"
+
+    if right:
+        report_of(tmp_path, REPORT.replace("threshold: 0.01", target))
+    else:
+        with pytest.raises(ContentFault) as caught:
+            report_of(tmp_path, REPORT.replace("threshold: 0.01", target))
+        assert "target.threshold" in str(caught.value)
+
+
 def test_a_claim_about_another_platform_contradicts_the_evidence(tmp_path):
     text = REPORT.replace("CPU arithmetic reference.", "TPU, one device.")
     (claim,) = report_of(tmp_path, text).contradictions(measured=0.0093, platform="cpu")
