@@ -8,7 +8,7 @@ to any other implementation. What a number is, and where it came from, is known 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact
 
 from report.errors import ContentFault, did_you_mean
 from report.units import MixedUnits, Quantity, parse_unit
@@ -49,6 +49,13 @@ def render(value: Printable, spelling: str, *, reason: str = "") -> str:
             raise ContentFault("A missing value must say why it is missing.")
         return NOT_RECORDED
     return apply(value)
+
+
+def prints_exactly(value: Printable, spelling: str) -> bool:
+    """Whether `spelling` prints all of `value`, with nothing rounded away."""
+    _WIDE.clear_flags()
+    render(value, spelling)
+    return not _WIDE.flags[Inexact]
 
 
 def with_prefix(value: float, unit: str) -> str:
@@ -114,9 +121,8 @@ def _scientific(value: Printable, digits: int) -> str:
     number = _number(value)
     if not number:
         return "0"
-    rounded = Context(prec=digits + 1, rounding=ROUND_HALF_EVEN).plus(number)
-    exponent = rounded.adjusted()
-    mantissa = _round(rounded.scaleb(-exponent, _WIDE), digits)
+    exponent = Context(prec=digits + 1, rounding=ROUND_HALF_EVEN).plus(number).adjusted()
+    mantissa = _round(number.scaleb(-exponent, _WIDE), digits)
     return f"{_grouped(mantissa)}{NBSP}×{NBSP}{_power(10, exponent)}"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -336,6 +337,24 @@ def test_what_cannot_be_understood_is_refused_plainly(house: Path, arguments: li
     assert done.returncode in (2, 8), done.stderr.decode()
     assert b"Traceback" not in done.stderr
     assert done.stderr.strip()
+
+
+def test_the_readme_names_every_command_that_answers_programs(assay: Command, house: Path):
+    readme = (PROJECT / "README.md").read_text("utf-8")
+    _, _, table = readme.partition("## Commands")
+    rows, _, told = table.partition("Each has `--help` with an example.")
+    commands = [
+        name
+        for cell in re.findall(r"^\| (`.+?) \|", rows, re.MULTILINE)
+        for name in re.findall("`([a-z ]+)`", cell)
+    ]
+    answering = [
+        name for name in commands if "--json" in assay(house, *name.split(), "--help").stdout
+    ]
+
+    named, _, _ = told.partition("answer programs with `--json`")
+    assert sorted(re.findall("`([a-z]+)`", named)) == sorted(answering)
+    assert "verify" in answering
 
 
 @pytest.mark.parametrize("command", ["build", "check", "figure", "run", "record"])

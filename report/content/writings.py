@@ -11,7 +11,8 @@ from typing import Literal, cast
 from report.content.form import Form
 from report.content.shelf import Text, forms, lists, texts
 from report.content.strict import Scalar, read_yaml
-from report.errors import Fault, near_names
+from report.errors import ContentFault, Fault, near_names
+from report.notation import prints_exactly
 from report.specs import PLATFORMS
 
 Outcome = Literal["hold", "adopt", "reject"]
@@ -222,16 +223,23 @@ class DecisionReport:
         """Where the title or the hardware names another kind of device and not the one that ran."""
         if platform not in PLATFORMS:  # nothing was run: a compiler was asked
             return
-        hardware = self.parts["hardware"]
-        named = {f"hardware.{fact}": hardware.get(fact) or "" for fact in _DEVICE_FACTS}
-        for place, text in {"title": self.title, **named}.items():
-            found = _devices_named(text)
-            if found and platform not in found and _first_word(text) != "none":
+        facts = {f"hardware.{fact}": text or "" for fact, text in self.parts["hardware"].items()}
+        facts["scope.devices"] = self.parts["scope"]["devices"] or ""
+        if _platform_claimed(facts["hardware.backend"]):  # and judged by that word
+            del facts["hardware.backend"]
+        denied = {place for place, text in facts.items() if _first_word(text) == "none"}
+        for place, text in {"title": self.title, **facts}.items():
+            named = _devices_named(text)
+            found = named if place in _DEVICE_PLACES else named - {"cpu"}
+            if found and platform not in named and place not in denied:
+                other = min(found).upper()
                 yield Fault(
                     where=f"{self.path} {place}",
                     found=f"{text!r}, which names a {' and a '.join(sorted(found)).upper()}",
                     expected=f"the {platform.upper()} on which {self.record} was made",
-                    remedy=f"Name it, or begin with None: there was no {min(found).upper()}.",
+                    remedy=f"Name the {platform.upper()} in it as well, or leave the {other} out."
+                    if place == "title"
+                    else f"Name it, or begin with None: there was no {other}.",
                 )
 
 
@@ -392,6 +400,13 @@ def _target(form: Form) -> Target:
     if target.metric and "#/" not in target.metric:
         expected = "a pointer, such as precision-cpu#/results/outlier-int8/relative_l2_error"
         form.fault(form.line_of("metric"), "metric", target.metric, expected)
+    try:
+        if not prints_exactly(target.threshold, target.format):
+            found = f"{target.threshold}, which {target.format} prints rounded"
+            remedy = "Use a format with more digits, or full."
+            form.fault(form.line_of("threshold"), "threshold", found, remedy=remedy)
+    except ContentFault as error:  # of a format that nobody knows, or that prints no such number
+        form.fault(form.line_of("threshold"), "threshold", error.summary, remedy=error.hint)
     form.close()
     return target
 
@@ -418,14 +433,19 @@ def _platform_claimed(text: str) -> str:
     return first if first in PLATFORMS else ""
 
 
-_DEVICE_FACTS = ("generation", "chips", "topology")
-"""Facts that say on what a run was made."""
+_DEVICE_PLACES = (
+    *("title", "scope.devices"),
+    *(f"hardware.{fact}" for fact in REPORT_FACTS["hardware"] if fact not in ("hosts", "versions")),
+)
+"""Where it is said on what a run was made; elsewhere the CPU may be named that every host has."""
+_POINTED = re.compile(r"\{(?!given\})\w+\}`[^`]*`")
+"""A role that names where something stands; what is given is in the author's own words."""
+_DEVICE = re.compile(r"\b(?:(cpu|gpu)|tpu|trillium|ironwood|v[2-9](?:[ep]\b|lite))")
 
 
 def _devices_named(text: str) -> set[str]:
     """The platforms that `text` names in passing; v5e and its like are TPUs."""
-    words = re.findall(r"\b(cpu|gpu|tpu|v[2-9][ep]?\b)", text.casefold())
-    return {"tpu" if word.startswith("v") else word for word in words}
+    return {found[1] or "tpu" for found in _DEVICE.finditer(_POINTED.sub("", text).casefold())}
 
 
 def _answered(text: str) -> bool | None:

@@ -78,7 +78,7 @@ class Comparison:
             one, two = self._labs
             return f"They are of two labs, {one} and {two}: no result stands beside the other’s."
         if not self.differences:
-            same = all(str(each.one) == str(each.two) for each in self.results)
+            same = all(each.same for each in self.results)
             found = "and no result does" if same else "so none explains what the results differ by"
             return f"No recorded field differs, {found}: nothing to credit."
         if not self.factor:

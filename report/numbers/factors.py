@@ -17,7 +17,7 @@ FACTORS: Mapping[str, tuple[str, ...]] = {
     "shape": ("request/batch", "request/batches", "request/features", "request/outputs"),
     "steps": ("request/steps", "request/processes", "request/rounds", "request/samples"),
     "dispatch": ("request/dispatch", "environment/flags/jax_cpu_enable_async_dispatch"),
-    "policies": ("request/policies",),
+    "policies": ("request/policies", "sources/lab/policies"),
     "inputs": ("request/seed", "request/outlier_feature", "request/outlier_factor", "inputs"),
     "versions": ("environment/versions", "environment/blas"),
     "machine": tuple(
@@ -32,15 +32,17 @@ FACTORS: Mapping[str, tuple[str, ...]] = {
 _FOLLOWS: Mapping[str, tuple[str, ...]] = {"shape": ("inputs",), "platform": ("machine", "flags")}
 """What cannot help changing with a factor, apart from what was asked for."""
 
-_PASSING = tuple(
-    f"environment/{part}"
-    for part in (
-        *("recorded_at", "load_average", "clock/tick_s", "redacted"),
-        *("device_memory", "device_memory_reason"),
-    )
+_PASSING = ("environment/recorded_at", "environment/load_average")
+"""Recorded, and different each time; no factor of any result."""
+_PASSING_HERE = (
+    *_PASSING,
+    *(f"request/{part}" for part in ("trace", "accuracy", "limit_s")),
+    *(
+        f"environment/{part}"
+        for part in ("clock/tick_s", "redacted", "device_memory", "device_memory_reason")
+    ),
 )
-_PASSING_HERE = ("request/trace", "request/accuracy", "request/limit_s")
-"""Recorded, and different each time; no factor of any result. The latter in the labs here."""
+"""The same in the labs here, of which it is known."""
 
 
 def factor_of(field: str) -> str:
@@ -52,12 +54,15 @@ def factor_of(field: str) -> str:
 def brings_about(factor: str, field: str, *, known: bool = True) -> bool:
     """Whether `field` cannot help changing with `factor`; what was asked for always can.
 
+    What is asked for in a lab that is `known` here brings about the recorded rest of its factor.
     Of a lab that is not `known` here one thing is told: its inputs are made from its request.
     """
     if field.startswith("request/"):
         return False
     if known or factor in FACTORS:
-        return factor_of(field) in _FOLLOWS.get(factor_of(factor), ())
+        group = factor_of(factor)
+        asked = (group,) if factor.startswith("request/") else ()
+        return factor_of(field) in (*asked, *_FOLLOWS.get(group, ()))
     return factor.startswith("request/") and factor_of(field) == "inputs"
 
 
@@ -95,7 +100,7 @@ def fields_of(record: Record) -> Iterator[tuple[str, str]]:
             if path.startswith("sources/")
         },
     }
-    passing = (*_PASSING, *_PASSING_HERE) if known else _PASSING
+    passing = _PASSING_HERE if known else _PASSING
     return ((field, text) for field, text in fields.items() if not _lies_in(field, passing))
 
 

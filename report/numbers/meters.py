@@ -91,6 +91,8 @@ class Result:
     note: str = ""
     found: str = ""
     """What the two differ by, where that was measured: their ratio, and the noise floor."""
+    same: bool = False
+    """Their values do not differ, but for rounding, whether or not anything may be said of them."""
 
     @property
     def differs(self) -> bool:
@@ -163,6 +165,7 @@ def _distinction(policy: Policy, one: TimingRun, two: TimingRun, alike: bool) ->
         two=second,
         note=note,
         found=_ratio(found, one.name if found.verdict is Verdict.SHORTER else two.name, note),
+        same=one.timed(policy) == two.timed(policy),
     )
 
 
@@ -220,6 +223,7 @@ def _error_of(name: str, one: RepresentationsRun, two: RepresentationsRun) -> Re
         note=told.note
         if first.status == second.status
         else f"not compared: {how[0]}, and {how[1]}",
+        same=told.same and first.status == second.status,
     )
 
 
@@ -288,10 +292,17 @@ def _at(record: Record, keys: Sequence[str]) -> Found:
 def _beside(name: str, spelling: str, one: Found, two: Found) -> Result:
     """Two numbers; the same when rounding alone tells them apart."""
     note = _incomplete(one, two)
+    same = _equal(one, two)
     if not note:
         same = abs(one.value - two.value) <= _ROUNDING * max(abs(one.value), abs(two.value))
         note = SAME if same else ""
-    return Result(name=name, one=one.reading(spelling), two=two.reading(spelling), note=note)
+    readings = one.reading(spelling), two.reading(spelling)
+    return Result(name=name, one=readings[0], two=readings[1], note=note, same=same)
+
+
+def _equal(one: Found, two: Found) -> bool:
+    """Whether both say just the same, if only that there is no value, and why."""
+    return (one.there, one.value, one.reason) == (two.there, two.value, two.reason)
 
 
 def _incomplete(one: Found, two: Found) -> str:
@@ -318,7 +329,8 @@ def _as_written(one: Record, two: Record, _alike: bool) -> Iterator[Result]:
             for found, record in ((left, one), (right, two))
         )
         note = _incomplete(a, b) or _told_apart(path, a.value, b.value)
-        yield Result(name=path[1:], one=_written(a), two=_written(b), note=note)
+        readings = _written(a), _written(b)
+        yield Result(name=path[1:], one=readings[0], two=readings[1], note=note, same=_equal(a, b))
 
 
 def _leaves(record: Record) -> Iterator[tuple[str, Found]]:

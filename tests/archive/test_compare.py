@@ -10,6 +10,7 @@ import pytest
 from report.archive.compare import find, find_both
 from report.errors import EvidenceMismatch, UsageFault
 from report.numbers.comparing import compare
+from report.numbers.factors import brings_about, fields_of
 from report.numbers.meters import SAME, UNRANKED
 from report.record import Record, load_record
 from tests.archive import word_count
@@ -88,6 +89,50 @@ def test_what_follows_from_a_factor_is_no_second_one(one):
     assert not compare(one, two, "inputs").credited
 
 
+BRINGS = {
+    "platform": {
+        "report": ["scope/platform", "scope/statement"],
+        "environment": ["devices/used/platform", "platform", "cpu", "flags/XLA_FLAGS"],
+    },
+    "dispatch": {"environment": ["flags/jax_cpu_enable_async_dispatch"]},
+    "policies": {"manifest": ["sources/lab/policies/own.toml"]},
+    "batch": {"report": ["inputs"]},
+    "batches": {"report": ["inputs"]},
+    "features": {"report": ["inputs"]},
+    "outputs": {"report": ["inputs"]},
+    "seed": {"report": ["inputs"]},
+    "outlier_feature": {"report": ["inputs"]},
+    "outlier_factor": {"report": ["inputs"]},
+}
+"""What cannot help changing with a field that was asked for, as these tests know it."""
+ASKED = [
+    (path.name, field)
+    for path in sorted(RECORDS.iterdir())
+    for field in load_record(path).report["request"]
+    if field not in ("trace", "accuracy", "limit_s")  # no factor of any result
+]
+
+
+@pytest.mark.parametrize(("name", "field"), ASKED)
+def test_each_field_that_a_lab_was_asked_for_may_be_credited_and_nothing_beside_it(name, field):
+    one = load_record(RECORDS / name)
+    two = changed(one, "report", f"request/{field}", "another")
+    for document, paths in BRINGS.get(field, {}).items():
+        for path in paths:
+            if document == "manifest":
+                two = replace(two, manifest={**two.manifest, path: "0" * 64})
+            elif path != "inputs" or "inputs" in one.report:
+                two = changed(two, document, path, {"sha256": "0" * 64})
+    left, right = dict(fields_of(one)), dict(fields_of(two))
+    factor = f"request/{field}"
+
+    differ = {each for each in left.keys() | right.keys() if left.get(each) != right.get(each)}
+    assert factor in differ
+    assert [each for each in differ - {factor} if not brings_about(factor, each)] == []
+    unbidden = ("request/other", "environment/versions/jax", "sources/lab/replay.py")
+    assert not any(brings_about(factor, each) for each in unbidden)
+
+
 def test_a_seed_that_was_changed_too_does_not_follow_from_the_shape(one):
     two = changed(one, "report", "request/batch", 1)
     two = changed(two, "report", "request/seed", 8)
@@ -149,6 +194,38 @@ def test_a_run_that_was_only_repeated_has_nothing_that_explains_its_results(one)
     assert compare(one, two, "shape").verdict() == (
         "No recorded field differs, so none explains what the results differ by: nothing to credit."
     )
+
+
+@pytest.mark.parametrize(
+    ("field", "factor"),
+    [
+        ("results/outlier-int8/relative_l2_error", 1 + 1e-9),
+        ("results/outlier-int8/timing_s/median", 1 + 1e-9),
+        ("results/outlier-int8/sqnr_db", None),
+    ],
+)
+def test_what_differs_out_of_sight_of_its_print_differs_all_the_same(one, field, factor):
+    """Below the printed digits, in a time that nobody ranks, or in being there at all."""
+    value = one.report
+    for key in field.split("/"):
+        value = value[key]
+    two = changed(one, "report", field, factor and value * factor)
+
+    assert "so none explains what the results differ by" in compare(one, two).verdict()
+
+
+def test_a_result_that_only_one_of_two_own_runs_has_differs(words):
+    two = changed(words, "report", "results/extra", 1)
+
+    assert "so none explains what the results differ by" in compare(words, two).verdict()
+    assert "and no result does" in compare(words, words).verdict()
+
+
+@pytest.mark.parametrize("name", ["timing-cpu", "representations-cpu", "sweep-cpu"])
+def test_a_record_of_any_lab_is_like_itself(name):
+    record = load_record(RECORDS / name)
+
+    assert "and no result does" in compare(record, record).verdict()
 
 
 def test_records_of_two_labs_are_said_to_be_so_and_credit_nothing(one):
@@ -220,6 +297,17 @@ def test_an_option_that_the_request_does_not_repeat_differs_too(words):
     found = compare(words, two, "request/repeats")
 
     assert [each.field for each in found.unexplained] == ["config/options/threads"]
+
+
+@pytest.mark.parametrize("field", ["clock/tick_s", "redacted", "device_memory"])
+def test_of_an_own_environment_only_the_time_and_the_load_are_passed_over(words, field):
+    one = changed(words, "environment", "clock", {"tick_s": 1})
+    two = changed(one, "environment", field, "another")
+    later = changed(one, "environment", "recorded_at", "2027-01-01T00:00:00Z")
+    busier = changed(later, "environment", "load_average", [8, 8, 8])
+
+    assert [each.field for each in compare(one, two).differences] == [f"environment/{field}"]
+    assert compare(one, busier).differences == ()
 
 
 def test_inputs_of_an_own_lab_follow_from_its_request_and_are_told(words):

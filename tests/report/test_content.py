@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from report.content import Content, DecisionReport, Document, load_content
 from report.content.strict import MAX_BYTES, read_yaml
+from report.content.writings import load_reports
 from report.errors import ContentFault, Fault
+from tests.conftest import PROJECT
 
 CONTENT = Path(__file__).resolve().parents[2] / "content"
 
@@ -426,8 +428,21 @@ def test_holding_back_is_no_contradiction(tmp_path):
         ("chips", "4 v5e chips", False),
         ("chips", "One CPU", True),
         ("topology", "2x2", True),
+        ("chips", "One Trillium", False),
+        ("generation", "Ironwood", False),
+        ("JAX devices", "8 TPU v5e", False),
+        ("JAX devices", "{given}`8` TPU v5e", False),
+        ("JAX devices", "{value}`preflight-tpu#/request/targets; text` of v5e", False),
+        ("JAX devices", "{value}`of-a-tpu/environment#/devices/count; integer`", True),
+        ("hosts", "A v5litepod-8", False),
+        ("hosts", "One CPU host", True),
+        ("processor", "A TPU v4", False),
+        ("backend", "As asked, a TPU", False),
+        ("backend", "None of a TPU", True),
         ("title", "INT8 on TPU v5e", False),
+        ("title", "None of three remedies helps on v6e", False),
         ("title", "What a CPU can say of INT8 on v5e", True),
+        ("title", "Policy v2 keeps INT8", True),
     ],
 )
 def test_a_device_that_did_not_run_labels_no_report(tmp_path, fact, text, right):
@@ -444,6 +459,70 @@ def test_a_device_that_did_not_run_labels_no_report(tmp_path, fact, text, right)
     assert [fault.where.partition(" ")[2] for fault in found] == ([] if right else [place])
     asked = {each.where for each in report.contradictions(measured=0.0093, platform="compiler")}
     assert not any(where.endswith(place) for where in asked)
+
+
+def test_devices_in_scope_and_a_host_of_a_tpu_are_held_to_what_ran(tmp_path):
+    report = report_of(tmp_path)
+    hardware = {**report.parts["hardware"], "backend": "TPU", "hosts": "One, with a Xeon CPU"}
+    scope = {"platform": "TPU", "devices": "One CPU"}
+    parts = {**report.parts, "hardware": hardware, "scope": {**report.parts["scope"], **scope}}
+
+    (fault,) = replace(report, parts=parts).contradictions(measured=0.0093, platform="tpu")
+
+    assert fault.where.endswith("scope.devices")
+    assert "names a CPU" in fault.found
+
+
+def test_a_title_is_not_told_to_begin_with_none(tmp_path):
+    report = replace(report_of(tmp_path), title="INT8 on TPU v5e")
+
+    (fault,) = report.contradictions(measured=0.0093, platform="cpu")
+
+    assert fault.remedy == "Name the CPU in it as well, or leave the TPU out."
+
+
+def test_a_backend_that_begins_with_another_platform_is_one_fault(tmp_path):
+    report = report_of(tmp_path)
+    parts = {**report.parts, "hardware": {**report.parts["hardware"], "backend": "TPU v5e"}}
+
+    (fault,) = replace(report, parts=parts).contradictions(measured=0.0093, platform="cpu")
+
+    assert fault.found == "a claim about TPU"
+
+
+def test_the_shipped_report_names_no_device_that_did_not_run():
+    faults = []
+    (report,) = load_reports(PROJECT / "content/reports", faults).values()
+
+    assert report.contradictions(measured=0.0245, platform="cpu") == ()
+    assert faults == []
+
+
+@pytest.mark.parametrize(
+    ("threshold", "spelling", "right"),
+    [
+        ("0.0149", "percent(0)", False),
+        ("0.0149", "percent(2)", True),
+        ("0.00000123", "error", False),
+        ("0.0000012", "error", True),
+        ("1234", "scientific(2)", False),
+        ("1230", "scientific(2)", True),
+        ("0.00001234", "seconds(0)", False),
+        ("0.00001234", "seconds(2)", True),
+        ("1000", "bytes(GB, 2)", False),
+        ("1.5", "integer", False),
+        ("0.123456789", "full", True),
+    ],
+)
+def test_a_threshold_prints_all_its_digits(tmp_path, threshold, spelling, right):
+    target = f"threshold: {threshold}\n  format: {spelling}"
+
+    if right:
+        report_of(tmp_path, REPORT.replace("threshold: 0.01", target))
+    else:
+        with pytest.raises(ContentFault) as caught:
+            report_of(tmp_path, REPORT.replace("threshold: 0.01", target))
+        assert "target.threshold" in str(caught.value)
 
 
 def test_a_claim_about_another_platform_contradicts_the_evidence(tmp_path):
