@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -320,14 +321,18 @@ def test_a_report_has_the_licence_that_its_author_states_and_no_other(released, 
         None: "No licence is claimed",
         "Apache-2.0": "Apache License 2.0",
     }.get(stated, stated)
-    code = {path for path, each in graph.items() if each.get("license") and path != "./"}
-    for path in code:
-        assert graph[path]["license"] == {"@id": f"{SPDX}Apache-2.0"}
     listed = (release / "MANIFEST.sha256").read_text("utf-8").splitlines()
-    sources = {line[66:] for line in listed if line[66:].startswith("source/")}
-    assert code == {"#builder", "verify.py"} | {
-        path for path in sources if not path.startswith("source/content/")
-    }
+    paths = {line[66:] for line in listed} - {"ro-crate-metadata.json"}
+    fonts = {path for path in paths if path.endswith((".woff2", ".ttf"))}
+    assert {path.partition("/")[0] for path in fonts} == {"source", "assets"}
+    texts = {path for path in paths if "/ofl-" in path}
+    code = {path for path in paths if re.match("source/(?!content/)|verify.py", path)}
+    expected = {"#builder": "Apache-2.0", "assets/vega.js": "BSD-3-Clause"}
+    expected |= dict.fromkeys(code - fonts - texts, "Apache-2.0") | dict.fromkeys(fonts, "OFL-1.1")
+    told = {path: each["license"] for path, each in graph.items() if "license" in each}
+    del told["./"]
+    assert told == {path: {"@id": f"{SPDX}{name}"} for path, name in expected.items()}
+    assert all(each["@id"] in graph for each in told.values())
 
 
 def test_the_shipped_report_states_its_licence(released):
