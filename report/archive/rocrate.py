@@ -5,6 +5,7 @@ not say, asks no clock, and names only profiles that it keeps to.
 https://www.researchobject.org/ro-crate/specification/1.2/
 """
 
+import json
 import re
 from collections.abc import Mapping
 from hashlib import sha256
@@ -36,6 +37,7 @@ _LICENSED = {
     r"source/(?!content/)|verify\.py$": _OWN,
 }
 """Whose licence a file has, by the first pattern that its path begins with, if not the report's."""
+_BUILDER = re.compile(r"source/(build\.py$|report/|templates/)")
 _KINDS = {
     "css": "text/css",
     "csv": "text/csv",
@@ -88,7 +90,7 @@ def describe(about: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, 
         "softwareRequirements": [
             f"{name} {version}" for name, version in builder["libraries"].items() if version
         ],
-        "version": builder["lock"][:12],
+        "version": _version(files),
         "url": "source/build.py",
         "license": _reference(_OWN),
     }
@@ -119,12 +121,23 @@ def _reference(entity: Mapping[str, Any]) -> dict[str, Any]:
     return {"@id": entity["@id"]}
 
 
+def _version(files: Mapping[str, bytes]) -> str:
+    """A digest of the code that builds: of the lines that sha256sum gives for its files."""
+    listed = (
+        f"{sha256(data).hexdigest()}  {path}\n"
+        for path, data in sorted(files.items())
+        if _BUILDER.match(path)
+    )
+    return f"sha256:{sha256(''.join(listed).encode()).hexdigest()}"
+
+
 def _run(record: str, files: Mapping[str, bytes]) -> dict[str, Any]:
     sources = f"records/{record}/sources/"
+    lab = json.loads(files[f"records/{record}/report.json"])["lab"]
     return {
         "@id": f"#run-{record}",
         "@type": "CreateAction",
-        "name": f"The lab measured {record}",
+        "name": f"The lab {lab} wrote the record {record}",
         "instrument": [{"@id": path} for path in sorted(files) if path.startswith(sources)],
         "object": {"@id": f"records/{record}/config.json"},
         "result": [

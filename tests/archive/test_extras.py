@@ -335,6 +335,23 @@ def test_a_report_has_the_licence_that_its_author_states_and_no_other(released, 
     assert all(each["@id"] in graph for each in told.values())
 
 
+def test_the_crate_says_who_wrote_a_record_and_which_code_built_the_pages(released):
+    """And credits no lab with a measurement, since a compiler or another's run may speak there."""
+    release = released / "releases" / NAME
+    graph = {each["@id"]: each for each in crate_of(release, None)["@graph"]}
+
+    assert graph["#run-preflight-tpu"]["name"] == "The lab preflight wrote the record preflight-tpu"
+    assert not any("measured" in each["name"] for each in graph.values())
+    places = [release / "source/build.py"]
+    for folder in ("report", "templates"):
+        places += [path for path in (release / "source" / folder).rglob("*") if path.is_file()]
+    lines = "".join(
+        f"{sha256((release / name).read_bytes()).hexdigest()}  {name}\n"
+        for name in sorted(path.relative_to(release).as_posix() for path in places)
+    )
+    assert graph["#builder"]["version"] == f"sha256:{sha256(lines.encode()).hexdigest()}"
+
+
 def test_the_shipped_report_states_its_licence(released):
     release = released / "releases" / NAME
     told = json.loads((release / "release.json").read_bytes())["license"]
