@@ -31,20 +31,24 @@ NOT_RUN = "Self-check not run: this browser lacks a needed function."
 _CHECK = """\
 (function () {
   "use strict";
-  var said = document.getElementById("self-check"), list, parts;
+  var said = document.getElementById("self-check");
+  function textOf(id) { return document.getElementById(id).textContent; }
   if (!window.crypto || !crypto.subtle || !window.TextEncoder) return;
-  list = JSON.parse(document.getElementById("self-hashes").textContent);
-  parts = Object.keys(list).map(function (id) {
-    var text = document.getElementById(id).textContent;
-    return crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)).then(function (digest) {
-      return list[id] === Array.from(new Uint8Array(digest), function (byte) {
-        return byte.toString(16).padStart(2, "0");
-      }).join("");
+  Promise.resolve().then(function () {
+    var list = JSON.parse(textOf("self-hashes"));
+    var parts = Object.keys(list).map(function (id) {
+      var bytes = new TextEncoder().encode(textOf(id));
+      return crypto.subtle.digest("SHA-256", bytes).then(function (digest) {
+        return list[id] === Array.from(new Uint8Array(digest), function (byte) {
+          return byte.toString(16).padStart(2, "0");
+        }).join("");
+      });
     });
-  });
-  parts.push(Promise.resolve(JSON.parse(document.getElementById("self-claims").textContent).every(
-    function (claim) { return document.getElementById(claim.id).textContent === claim.text; })));
-  Promise.all(parts).then(function (right) {
+    parts.push(JSON.parse(textOf("self-claims")).every(function (claim) {
+      return textOf(claim.id) === claim.text;
+    }));
+    return Promise.all(parts);
+  }).then(function (right) {
     said.textContent = said.dataset[right.every(Boolean) ? "match" : "mismatch"];
   }).catch(function () { said.textContent = said.dataset.mismatch; });
 }());

@@ -5,6 +5,7 @@ not say, asks no clock, and names only profiles that it keeps to.
 https://www.researchobject.org/ro-crate/specification/1.2/
 """
 
+import json
 import re
 from collections.abc import Mapping
 from hashlib import sha256
@@ -15,13 +16,28 @@ _SPEC = "https://w3id.org/ro/crate/1.2"
 _SPDX = "https://spdx.org/licenses/"
 _OWN = {"@id": f"{_SPDX}Apache-2.0", "@type": "CreativeWork", "name": "Apache License 2.0"}
 """The licence of Assay's own code, which is no word on a report made with it."""
+_FONTS = {
+    "@id": f"{_SPDX}OFL-1.1",
+    "@type": "CreativeWork",
+    "name": "SIL Open Font License 1.1",
+}
+"""The licence of the typefaces, each with its text beside it."""
+_RUNTIME = {"@id": f"{_SPDX}BSD-3-Clause", "@type": "CreativeWork", "name": "BSD 3-Clause License"}
+"""The licence of the chart runtime: Vega, Vega-Lite and Vega-Embed, as vl-convert bundles them."""
 _NONE = {
     "@id": "#no-license",
     "@type": "CreativeWork",
     "name": "No licence is claimed",
     "description": "The author of the report states no licence, so none is claimed here.",
 }
-_OWN_PART = re.compile("source/(?!content/)|verify.py$")
+_LICENSED = {
+    r"(source/templates|assets)/fonts/.*\.(woff2|ttf)$": _FONTS,
+    r"(source/templates|assets)/fonts/ofl-": None,
+    r"assets/vega\.js$": _RUNTIME,
+    r"source/(?!content/)|verify\.py$": _OWN,
+}
+"""Whose licence a file has, by the first pattern that its path begins with, if not the report's."""
+_BUILDER = re.compile(r"source/(build\.py$|report/|templates/)")
 _KINDS = {
     "css": "text/css",
     "csv": "text/csv",
@@ -43,6 +59,7 @@ def describe(about: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, 
     """The metadata of a release: `about` is its release.json, `files` everything listed so far."""
     page = f"reports/{about['report']}.html"
     licence = _licence(about["license"])
+    licences = (_OWN, _FONTS, _RUNTIME, licence)
     builder = about["builder"]
     root = {
         "@id": "./",
@@ -73,7 +90,7 @@ def describe(about: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, 
         "softwareRequirements": [
             f"{name} {version}" for name, version in builder["libraries"].items() if version
         ],
-        "version": builder["lock"][:12],
+        "version": _version(files),
         "url": "source/build.py",
         "license": _reference(_OWN),
     }
@@ -84,7 +101,7 @@ def describe(about: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, 
         "conformsTo": {"@id": _SPEC},
         "about": {"@id": "./"},
     }
-    graph = [descriptor, root, *{each["@id"]: each for each in (licence, _OWN)}.values()]
+    graph = [descriptor, root, *{each["@id"]: each for each in licences}.values()]
     graph += [software, build]
     graph += [_run(name, files) for name in about["records"]]
     graph += [_file(path, data) for path, data in sorted(files.items())]
@@ -96,19 +113,31 @@ def _licence(stated: str | None) -> dict[str, Any]:
     if not stated:
         return _NONE
     place = stated if stated.startswith("https://") else f"{_SPDX}{stated}"
-    return _OWN if place == _OWN["@id"] else {"@id": place, "@type": "CreativeWork", "name": stated}
+    known = {each["@id"]: each for each in (_OWN, _FONTS, _RUNTIME)}
+    return known.get(place, {"@id": place, "@type": "CreativeWork", "name": stated})
 
 
 def _reference(entity: Mapping[str, Any]) -> dict[str, Any]:
     return {"@id": entity["@id"]}
 
 
+def _version(files: Mapping[str, bytes]) -> str:
+    """A digest of the code that builds: of the lines that sha256sum gives for its files."""
+    listed = (
+        f"{sha256(data).hexdigest()}  {path}\n"
+        for path, data in sorted(files.items())
+        if _BUILDER.match(path)
+    )
+    return f"sha256:{sha256(''.join(listed).encode()).hexdigest()}"
+
+
 def _run(record: str, files: Mapping[str, bytes]) -> dict[str, Any]:
     sources = f"records/{record}/sources/"
+    lab = json.loads(files[f"records/{record}/report.json"])["lab"]
     return {
         "@id": f"#run-{record}",
         "@type": "CreateAction",
-        "name": f"The lab measured {record}",
+        "name": f"The lab {lab} wrote the record {record}",
         "instrument": [{"@id": path} for path in sorted(files) if path.startswith(sources)],
         "object": {"@id": f"records/{record}/config.json"},
         "result": [
@@ -120,6 +149,7 @@ def _run(record: str, files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _file(path: str, data: bytes) -> dict[str, Any]:
+    licence = next((each for start, each in _LICENSED.items() if re.match(start, path)), None)
     kind = _KINDS.get(path.rsplit(".", 1)[-1], "application/octet-stream")
     return {
         "@id": path,
@@ -128,4 +158,4 @@ def _file(path: str, data: bytes) -> dict[str, Any]:
         "contentSize": str(len(data)),
         "encodingFormat": kind,
         "sha256": sha256(data).hexdigest(),
-    } | ({"license": _reference(_OWN)} if _OWN_PART.match(path) else {})
+    } | ({"license": _reference(licence)} if licence else {})

@@ -15,7 +15,7 @@ import os
 import re
 from collections import Counter
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import datetime
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -174,7 +174,7 @@ class Trust:
     def __init__(self, pins: list[str], signers: str = "", revoked: str = "", at: str = "") -> None:
         self.pins, self.signers = set(pins), [read_signer(line) for line in LISTED.findall(signers)]
         lost = LISTED.findall(revoked)
-        self.revoked = {s if s[:7] == "SHA256:" else read_signer(f"- {s}")[-1] for s in lost}
+        self.revoked = {s if s[:7] == "SHA256:" else read_signer(s, "--revoked")[-1] for s in lost}
         self.day, self.at = at, time_of(at) if at else datetime.now().timestamp()
         for pin in self.pins | self.revoked:
             if not re.fullmatch(r"SHA256:[A-Za-z0-9+/]{43}", pin):
@@ -196,24 +196,24 @@ class Trust:
         return {"good": not doubt, "key": ours, "name": None if doubt else whose, "said": said}
 
 
-def read_signer(line: str) -> tuple[Any, ...]:
+def read_signer(line: str, of: str = "--signers") -> tuple[Any, ...]:
     """Name, namespaces, window and key in one line of an OpenSSH signers file."""
-    found = re.fullmatch(SIGNER, line, re.I)
-    given = re.findall(OPTION, found[2] or "", re.I) if found else []
-    told = {name.lower(): text for name, text in given}
-    blob = base64.b64decode(found[8], validate=True) if found else b""
-    if not found or len(told) < len(given) or not blob.startswith(packed(found[7].encode())):
-        raise ValueError(f"this line is no signer: {printable(line[:60])}")
-    name = found[1].strip('"').split(",")[0]
-    name = None if re.search("[*?!]", name) else printable(name)
-    after, before = told.get("valid-after", "19700102"), told.get("valid-before", "99980101")
-    return (name, told.get("namespaces", "*"), time_of(after), time_of(before), fingerprint(blob))
+    with suppress(*REFUSED):
+        found: Any = re.fullmatch(SIGNER, f"- {line}" if of == "--revoked" else line, re.I)
+        told = {name.lower(): text for name, text in re.findall(OPTION, found[2] or "", re.I)}
+        blob, name = base64.b64decode(found[8], validate=True), found[1].strip('"').split(",")[0]
+        if len(told) == (found[2] or "").count('="') and blob.startswith(packed(found[7].encode())):
+            key, name = fingerprint(blob), None if re.search("[*?!]", name) else printable(name)
+            start, end = told.get("valid-after", "19700102"), told.get("valid-before", "99980101")
+            return name, told.get("namespaces", "*"), time_of(start), time_of(end), key
+    raise ValueError(f"{of}: this line is no signer: {line[:60]}")
 
 
 def time_of(text: str) -> float:  # YYYYMMDD[HHMM[SS]], in local time or, with a Z, in UTC
-    day = text.rstrip("Z")
-    moment = datetime.strptime(day, {8: "%Y%m%d", 12: "%Y%m%d%H%M"}.get(len(day), "%Y%m%d%H%M%S"))
-    return (moment.replace(tzinfo=timezone.utc) if text != day else moment).timestamp()
+    with suppress(*REFUSED):
+        [(day, hour, z)] = re.findall(r"^(\d{8})(\d{4}|\d{6}|)(Z?)\Z", text, re.A)
+        return datetime.strptime(f"{day}{hour:0<6}{z}", f"%Y%m%d%H%M%S{z and '%z'}").timestamp()
+    raise ValueError(f"--at: {text!r} is no day: write YYYYMMDD")
 
 
 def check_signature(armored: bytes, message: bytes, namespace: str) -> bytes:
@@ -381,9 +381,9 @@ def answer(options: Any, refuse: Any, find: Any = None, more: Any = None) -> int
         for own in (options.signers, options.revoked, *(getattr(options, "status", None) or [])):
             if Path(options.release).resolve() in (real := Path(own).resolve(), *real.parents):
                 raise ValueError(f"{own} lies inside the release: trust must come from outside it.")
-        own, lost = (Path(path).read_text("utf-8") for path in (options.signers, options.revoked))
-        trust = Trust(options.key, own, lost, options.at)
-    except (OSError, ValueError) as trouble:
+        both = [Path(p).read_text("utf-8", "replace") for p in (options.signers, options.revoked)]
+        trust = Trust(options.key, both[0], both[1], options.at)
+    except (OSError, RuntimeError, ValueError) as trouble:
         refuse(printable(str(trouble)))
     verdict = verify(options.release, trust, find)
     verdict = more(verdict, trust) if more else verdict

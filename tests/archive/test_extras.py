@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -320,14 +321,35 @@ def test_a_report_has_the_licence_that_its_author_states_and_no_other(released, 
         None: "No licence is claimed",
         "Apache-2.0": "Apache License 2.0",
     }.get(stated, stated)
-    code = {path for path, each in graph.items() if each.get("license") and path != "./"}
-    for path in code:
-        assert graph[path]["license"] == {"@id": f"{SPDX}Apache-2.0"}
     listed = (release / "MANIFEST.sha256").read_text("utf-8").splitlines()
-    sources = {line[66:] for line in listed if line[66:].startswith("source/")}
-    assert code == {"#builder", "verify.py"} | {
-        path for path in sources if not path.startswith("source/content/")
-    }
+    paths = {line[66:] for line in listed} - {"ro-crate-metadata.json"}
+    fonts = {path for path in paths if path.endswith((".woff2", ".ttf"))}
+    assert {path.partition("/")[0] for path in fonts} == {"source", "assets"}
+    texts = {path for path in paths if "/ofl-" in path}
+    code = {path for path in paths if re.match("source/(?!content/)|verify.py", path)}
+    expected = {"#builder": "Apache-2.0", "assets/vega.js": "BSD-3-Clause"}
+    expected |= dict.fromkeys(code - fonts - texts, "Apache-2.0") | dict.fromkeys(fonts, "OFL-1.1")
+    told = {path: each["license"] for path, each in graph.items() if "license" in each}
+    del told["./"]
+    assert told == {path: {"@id": f"{SPDX}{name}"} for path, name in expected.items()}
+    assert all(each["@id"] in graph for each in told.values())
+
+
+def test_the_crate_says_who_wrote_a_record_and_which_code_built_the_pages(released):
+    """And credits no lab with a measurement, since a compiler or another's run may speak there."""
+    release = released / "releases" / NAME
+    graph = {each["@id"]: each for each in crate_of(release, None)["@graph"]}
+
+    assert graph["#run-preflight-tpu"]["name"] == "The lab preflight wrote the record preflight-tpu"
+    assert not any("measured" in each["name"] for each in graph.values())
+    places = [release / "source/build.py"]
+    for folder in ("report", "templates"):
+        places += [path for path in (release / "source" / folder).rglob("*") if path.is_file()]
+    lines = "".join(
+        f"{sha256((release / name).read_bytes()).hexdigest()}  {name}\n"
+        for name in sorted(path.relative_to(release).as_posix() for path in places)
+    )
+    assert graph["#builder"]["version"] == f"sha256:{sha256(lines.encode()).hexdigest()}"
 
 
 def test_the_shipped_report_states_its_licence(released):

@@ -3,11 +3,12 @@
 import base64
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from report.archive.verify import Trust
+from report.archive.verify import Trust, time_of
 from tests.archive.ground import AUTHOR, HARDWARE, REVIEWER, key_blob, sshsig
 
 NAMESPACE = "assay/report/author/v1"
@@ -40,7 +41,13 @@ FILES = {
     "run out": f'lab valid-before="20200101Z" {LINE}',
     "not yet": f'lab valid-after="20400101Z" {LINE}',
     "minutes": f'lab valid-before="204001011200" {LINE}',
+    "seconds": f'lab valid-before="20400101120059Z" {LINE}',
+    "an hour alone": f'lab valid-before="2040010112" {LINE}',
+    "nine digits": f'lab valid-before="204001011" {LINE}',
+    "Z and again": f'lab valid-before="20400101ZZ" {LINE}',
+    "a space in a day": f'lab valid-before="204001 1" {LINE}',
     "no day": f'lab valid-before="20201301" {LINE}',
+    "options twice over": f'lab valid-after="20200101",Valid-After="20200102" {LINE}',
     "an unknown option": f"lab no-touch-required {LINE}",
     "an authority": f"lab cert-authority {LINE}",
     "another key": f"lab ssh-ed25519 {OTHER}",
@@ -99,6 +106,15 @@ def test_whom_it_trusts_ssh_keygen_trusts(signers, tmp_path):
         ("a late refusing pattern", "refused"),
         ("an authority", "refused"),
         ("another type", "refused"),
+        ("options twice over", "refused"),
+        ("no padding", "refused"),
+        ("no day", "refused"),
+        ("minutes", "Signed"),
+        ("seconds", "Signed"),
+        ("an hour alone", "refused"),
+        ("nine digits", "refused"),
+        ("Z and again", "refused"),
+        ("a space in a day", "refused"),
     ],
 )
 def test_what_is_said_of_a_key(name, said):
@@ -119,3 +135,14 @@ def test_a_revoked_key_is_revoked_however_it_is_written():
         assert judged["said"].endswith("revoked.")
     with pytest.raises(ValueError, match="signer"):
         Trust([], "", "SSHKRL\n\0binary")
+
+
+@pytest.mark.parametrize(
+    ("day", "seconds"), [("20260131Z", 0), ("202601310102Z", 3720), ("20260131010203Z", 3723)]
+)
+def test_a_day_in_utc_is_the_same_everywhere(day, seconds):
+    assert time_of(day) == 1769817600 + seconds
+    assert (
+        time_of(day[:-1])
+        == datetime.fromtimestamp(1769817600 + seconds, UTC).replace(tzinfo=None).timestamp()
+    )

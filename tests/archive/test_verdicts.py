@@ -113,7 +113,8 @@ def test_the_stand_alone_verifier_asks_for_a_zip_to_be_unpacked():
         (["x", "--key", "SHA256:abc"], "'SHA256:abc' is no fingerprint: SHA256: and 43 characters"),
         (["x", "--signers", "/nope"], "No such file or directory"),
         ([], "required: RELEASE"),
-        (["x", "--at", "May"], "'May' does not match format"),
+        (["x", "--at", "May"], "--at: 'May' is no day: write YYYYMMDD"),
+        (["x", "--at", "20261301"], "--at: '20261301' is no day: write YYYYMMDD"),
     ],
 )
 def test_a_mistyped_command_ends_with_2(given, said):
@@ -124,12 +125,46 @@ def test_a_mistyped_command_ends_with_2(given, said):
     assert said in done.stderr
 
 
+@pytest.mark.parametrize("option", ["--signers", "--revoked"])
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (b"# mine\nlab ssh-ed25519 AAA\n", "lab ssh-ed25519 AAA"),
+        (b'a valid-after="May" ssh-ed25519 AAAA', 'a valid-after="May" ssh-ed25519 AAAA'),
+        (b"ssh-ed25519 AAAAA", "ssh-ed25519 AAAAA"),
+        (b"SSHKRL\n\xff\0", "SSHKRL"),
+        (b"\xff\0", r"\u{fffd}\u{0}"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_shown_with_its_option(option, text, line, tmp_path):
+    (tmp_path / "mine").write_bytes(text)
+
+    assert refused(option, tmp_path / "mine") == f"{option}: this line is no signer: {line}"
+
+
+@pytest.mark.parametrize("option", ["--signers", "--revoked"])
+def test_links_in_a_circle_are_named(option, tmp_path):
+    (tmp_path / "there").symlink_to("back")
+    (tmp_path / "back").symlink_to("there")
+
+    assert str(tmp_path) in refused(option, tmp_path / "there")
+
+
 class Refused(Exception):
     """What `answer` raises here in place of an end with 2."""
 
 
 def refuse(found: str) -> None:
     raise Refused(found)
+
+
+def refused(option: str, place: Path) -> str:
+    """What is said of a file that cannot be used."""
+    parser = argparse.ArgumentParser()
+    verifier.add_options(parser.add_argument)
+    with pytest.raises(Refused) as caught:
+        verifier.answer(parser.parse_args(["x", option, str(place)]), refuse)
+    return str(caught.value)
 
 
 def forged(folder: Path) -> Path:
