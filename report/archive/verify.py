@@ -73,7 +73,7 @@ def verify(place: str, trust: Trust, find: Any = None) -> dict[str, Any]:
                 except ValueError:
                     release.faults.add((name, "signature"))
         about = {} if release.faults else check_content(release)
-    except (Unchecked, OSError, RecursionError) as error:
+    except (Unchecked, OSError, RecursionError, MemoryError) as error:
         trouble = printable(str(error))
     faults = sorted((printable(name), what) for name, what in release.faults)
     doubt = DRAFT if about.get("status") == "DRAFT" else signed["author"]["said"]
@@ -360,7 +360,7 @@ def reads_as(text: str, value: Any) -> bool:
     step, of = UNITS[value[1]] if words and (unit or value[1] != "ns") else (1, base)
     printed, exact = Decimal(digits), Decimal(value[0] if words else f"{value}")
     sizes = printed.adjusted(), exact.adjusted(), int(printed.as_tuple().exponent)
-    if (unit and of != base) or max(map(abs, sizes)) > 400:
+    if (unit and of != base) or max(map(abs, sizes)) > 400 or re.search(r"[^-0-9.e]|^-?\.", digits):
         return False
     wrong = Fraction(exact) * step - Fraction(printed) * size
     return 2 * abs(wrong) <= Fraction(10) ** sizes[2] * size

@@ -434,6 +434,16 @@ def claimed_wrongly() -> Iterator[Fixture]:
     )
     more = page().replace(b"</body>", b'<a class="v measured" id="v-8">9 %</a></body>')
     yield resealed("number-without-claim", index__html=more).names(("index.html", "claim"))
+    for name, text, number in (
+        ("an-underscore", "1_0", 10),
+        ("a-space", " 10", 10),
+        ("digits-of-another-script", "\u0661\u0660", 10),
+        ("a-point-first", ".5", 0.5),
+    ):
+        claims = (*CLAIMS, ("v-9", "models#/plain", "fixed(1)", text))
+        told = {"index.html": page(claims), "claims.json": claims_json(claims)}
+        told["data/models.json"] = values({"/plain": {"number": number, "unit": ""}})
+        yield Fixture(f"number-with-{name}", sealed(tiny() | told)).names(("index.html", "claim"))
     for name, old, new in (
         ("after-a-digit", b"<a", "1<a"),
         ("after-a-digit-of-another-script", b"<a", "\u0661<a"),
