@@ -12,7 +12,19 @@ import pytest
 from report.archive import unzip
 from report.archive import verify as verifier
 from report.archive.status import with_lists
-from tests.archive.ground import ATTACKER, AUTHOR, sealed, signers_line, tiny, zipped
+from tests.archive.ground import (
+    ATTACKER,
+    AUTHOR,
+    NAMESPACE,
+    STRANGER,
+    as_json,
+    sealed,
+    signers_line,
+    sshsig,
+    status_list,
+    tiny,
+    zipped,
+)
 from tests.archive.make_fixtures import FIXTURES, write
 
 NAMES = sorted(folder.name for folder in FIXTURES.iterdir())
@@ -212,3 +224,36 @@ def test_a_signers_file_beside_a_release_is_the_readers_own(tmp_path, monkeypatc
 
     assert code == 11
     assert "a key you have not pinned" in capsys.readouterr().out
+
+
+def a_list(folder: Path, name: str, seed: bytes, state: str | None, **changes: object) -> str:
+    told = json.loads(status_list(sealed(tiny()), state)) | changes
+    place = folder / name
+    place.write_bytes(as_json(told))
+    signature = sshsig(seed, place.read_bytes(), NAMESPACE.format("status"))
+    place.with_name(f"{name}.sig").write_bytes(signature)
+    return str(place)
+
+
+def test_of_several_status_lists_the_newest_of_each_signer_counts(tmp_path, monkeypatch, capsys):
+    """Whoever may take a release back is heard, and no list hides another of the same number."""
+    monkeypatch.chdir(tmp_path)
+    for name, data in sealed(tiny()).items():
+        (tmp_path / "tiny-1" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tiny-1" / name).write_bytes(data)
+    signers = signers_line("lab@example.org", AUTHOR, "author", "status")
+    signers += signers_line("office@example.org", STRANGER, "status")
+    Path("signers").write_text(signers, encoding="utf-8")
+    gone = a_list(tmp_path, "gone.json", STRANGER, "withdrawn", number=1)
+    fine = a_list(tmp_path, "fine.json", AUTHOR, None, number=3)
+    again = a_list(tmp_path, "again.json", AUTHOR, "withdrawn", number=3)
+    parser = argparse.ArgumentParser()
+    verifier.add_options(parser.add_argument)
+    parser.add_argument("--status", action="append")
+
+    for lists, code in (((fine,), 0), ((gone,), 11), ((gone, fine), 11), ((fine, again), 12)):
+        for order in (lists, lists[::-1]):
+            asked = [text for each in order for text in ("--status", each)]
+            options = parser.parse_args(["tiny-1", "--signers", "signers", *asked])
+            assert verifier.answer(options, refuse, None, with_lists(options.status)) == code
+    assert "status lists 3 and 3 contradict each other" in capsys.readouterr().out
