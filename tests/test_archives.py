@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from report.archive import verifier
-from report.archive.bundle import ARTIFACTS, WORKSPACE, pack
+from report.archive.bundle import ARTIFACTS, STAND_ALONE, WORKSPACE, pack
 from report.errors import ContentFault
 from report.pages.reference import ARCHIVES
 from tests.conftest import tree
@@ -23,7 +23,7 @@ def members(archive: Path | bytes) -> list[zipfile.ZipInfo]:
 
 
 def test_the_downloads_page_tells_of_the_archives_that_there_are():
-    assert set(ARCHIVES) == {WORKSPACE, ARTIFACTS, verifier.PLACE}
+    assert set(ARCHIVES) == {WORKSPACE, ARTIFACTS, STAND_ALONE, verifier.PLACE}
 
 
 def test_an_archive_depends_on_its_files_alone():

@@ -60,8 +60,8 @@ a copy for convenience: the list does not name it and no signature covers it, so
        diff - MANIFEST.sha256
 
 6. A release may have signatures/author.sig.tsr, a time stamp (RFC 3161): an authority's word that
-   signatures/author.sig was there by then. Get that authority's certificates, here TSA.pem, from a
-   second source too. With OpenSSL, judged at the stamp's own time, since certificates end:
+   signatures/author.sig was there by then. Get that authority's chain of keys, here TSA.pem, from a
+   second source too. With OpenSSL, judged at the stamp's own time, since such keys end:
 
      stamp=signatures/author.sig.tsr
      at=$(openssl ts -reply -in "$stamp" -text | sed -n 's/^Time stamp: //p')

@@ -78,7 +78,7 @@ def _pairs(
     """How many pairs there are, and of how many it is told which takes less time."""
     base = f"timing/{run.name}"
     verdicts = [f"study#/{base}/verdict/{one}-vs-{two}" for one, two in pairs]
-    note.derive(f"{base}/pairs", len(pairs), r"\tbinom{3}{2}")
+    note.derive(f"{base}/pairs", len(pairs), r"3 \cdot 2 / 2")
     note.derive(
         f"{base}/pairs_told",
         sum(found.verdict.ranks for found in pairs.values()),

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
 from hashlib import sha256
@@ -26,6 +25,7 @@ from report.archive.seal import ssh_sign
 from report.archive.verifier import assemble
 from report.errors import ContentFault
 from tests.archive.conftest import NAME, REPORT, make_key, pin_of
+from tests.archive.unclaimed import unclaimed
 from tests.conftest import PROJECT, copy_project, tree
 
 pytestmark = pytest.mark.skipif(
@@ -685,17 +685,14 @@ def test_a_forged_copy_gets_no_signers_name(copy, pin, tmp_path):
     assert verdict(copy)["exit"] == 10
 
 
-def test_few_numeric_cells_of_the_report_stand_without_a_claim(signed):
-    """Those that remain are counts and a largest rounding that no signed file states alone."""
-    html = (signed / f"reports/{REPORT}.html").read_text("utf-8")
-    cells = re.findall(r'<td class="r" data-h="([^"]*)">(.*?)</td>', html, re.DOTALL)
-    numbers = [(head, "id=" in cell) for head, cell in cells if re.search(">[^<]*[0-9]", cell)]
-    without = Counter(head for head, claimed in numbers if not claimed)
-    drawn = {name: without.pop(name, 0) for name in ("Marks", "In columns")}
+def test_every_number_that_a_release_marks_is_a_claim(signed):
+    listed = json.loads((signed / "claims.json").read_bytes())["claims"]
 
-    assert sum(claimed for _, claimed in numbers) == 6 + 2 + 9, "errors, steps and bytes"
-    assert without == {"Values drawn": 2, "Different numbers stored": 2, "Largest rounding": 2}
-    assert all(drawn.values()), "rows of the timeline's drawing"
+    assert list(unclaimed(signed)) == []
+    assert {claim["page"] for claim in listed} >= {
+        *("index.html", "workings.html", "preflight.html", f"reports/{REPORT}.html"),
+        *("records/precision-cpu.html", "records/timing-cpu.html", "profiles/precision-cpu.html"),
+    }
 
 
 def test_the_number_of_a_claim_is_derived_even_when_all_is_signed_anew(copy, house):
