@@ -76,7 +76,7 @@ def rebuild(folder: Path) -> Rebuilt:
         compare(released, again) + compare(beside, page_again),
         hint="\n".join(differences(told["builder"])) or "The same libraries are installed here.",
     )
-    return Rebuilt(files=len(again), page="".join(beside), own=tuple(_foreign(release)))
+    return Rebuilt(files=len(again), page="".join(beside), own=tuple(foreign(release)))
 
 
 def _says_its_builder(told: Mapping[str, Any]) -> bool:
@@ -89,7 +89,7 @@ def _says_its_builder(told: Mapping[str, Any]) -> bool:
     )
 
 
-def _foreign(release: Release) -> Iterator[str]:
+def foreign(release: Release) -> Iterator[str]:
     """Files of the code that builds which are not, byte for byte, the ones that are here.
 
     Any file beside build.py may take the place of a library, so all but the content are asked.

@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from report.archive import one_page
+from report.archive import one_page, rebuild
 from report.archive import verify as verifier
-from report.archive.release import check_sizes
+from report.archive.release import check_sizes, opened
 from report.archive.seal import ssh_sign
 from report.archive.verifier import assemble
 from report.errors import ContentFault
@@ -724,17 +724,18 @@ def test_it_builds_again_byte_for_byte_from_itself_alone(copy, house, assay):
     assert f"byte for byte, and {NAME}.html beside it, by the same code as here." in done.stdout
 
 
-def test_a_rebuild_by_other_code_than_is_here_says_so(copy, assay, tmp_path):
+def test_a_rebuild_by_other_code_than_is_here_says_so(signed, tmp_path, monkeypatch):
     here = copy_project(tmp_path / "here")
     with (here / "report/voice.py").open("a", encoding="utf-8") as file:
         file.write("# Another line.\n")
+    (here / "templates/home.html").unlink()
+    monkeypatch.setattr(rebuild, "_ROOT", here)
 
-    done = assay(here, "rebuild", copy)
+    other = tuple(rebuild.foreign(opened(signed)))
 
-    assert done.returncode == 0, done.stderr
-    assert (
-        "by the code in the release; 1 file of it is not as here (report/voice.py)" in done.stdout
-    )
+    assert other == ("report/voice.py", "templates/home.html")
+    told = rebuild.Rebuilt(files=7, page="", own=other).told
+    assert "by the code in the release; 2 files of it are not as here (report/voice.py, " in told
 
 
 def test_a_rebuild_names_what_differs_and_why(copy, house, assay):
