@@ -44,6 +44,7 @@ def test_a_run_from_another_folder_and_environment_gives_the_same_bytes(
     outside = {name: flags[1][name] for name in other if name in flags[1]}
     assert outside == {name: text for name, text in other.items() if name.startswith("JAX_")}
     flags[1] |= {name: flags[0][name] for name in outside}  # all that may tell of them
+    assert first["environment.json"] == second["environment.json"]
     assert [name for name in first | second if first.get(name) != second.get(name)] == []
     assert len(first) > 30
 
