@@ -278,6 +278,18 @@ def _make_folder(folder: Path) -> None:
     folder.chmod(0o755)  # whatever the umask
 
 
+def put(place: Path, data: bytes, part: Path | None = None) -> None:
+    """Write one file, whole or not at all; `part`, if given, is where it is written first."""
+    part = part or place.with_name(f".{place.name}.part")
+    try:
+        part.write_bytes(data)
+        part.chmod(0o644)  # whatever the umask
+        place.parent.mkdir(exist_ok=True)
+        part.replace(place)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def _write_file(path: Path, content: bytes, *, flush: bool = False) -> None:
     with path.open("xb") as file:
         file.write(content)

@@ -19,12 +19,13 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from report.archive.release import SIGNATURES, about, as_json, write_zip
-from report.archive.seal import Signed, put, signable
+from report.archive.release import SIGNATURES, about, as_json
+from report.archive.seal import Signed, add_signature, signable
 from report.archive.verify import MANIFEST
 from report.errors import BackendMissing, UsageFault
 
-NAME = f"{SIGNATURES}/oms.sigstore.json"
+_FILE = "oms.sigstore.json"
+NAME = f"{SIGNATURES}/{_FILE}"
 _PAYLOAD = "application/vnd.in-toto+json"
 _P256 = bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d03010703420004")
 """How the DER of every uncompressed P-256 public key begins (RFC 5480); 64 bytes follow."""
@@ -42,8 +43,7 @@ def export(folder: Path, key: Path) -> Signed:
     payload = statement(about(release)["release"], release.listed)
     signature = openssl("dgst", "-sha256", "-sign", os.fspath(key), given=to_be_signed(payload))
     pem = as_pem(public)
-    put(folder / NAME, as_json(bundle(payload, signature, pem)))
-    write_zip(folder)
+    add_signature(folder, _FILE, as_json(bundle(payload, signature, pem)))
     hint = sha256(pem).hexdigest()
     told = [f"{folder}: {NAME} is signed with the P-256 key whose PEM has SHA-256 {hint}."]
     told.append("Publish this key where readers find it without the release:")

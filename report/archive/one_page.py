@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from report.folder import put
+
 LARGEST = 4 << 20
 """Bytes; a larger report is read in its folder."""
 
@@ -68,10 +70,7 @@ def write(folder: Path, report: str, files: Mapping[str, bytes]) -> Path | None:
     if len(text) > LARGEST:
         page.unlink(missing_ok=True)
         return None
-    part = page.with_name(f".{page.name}.part")
-    part.write_bytes(text)
-    part.chmod(0o644)  # whatever the umask
-    part.replace(page)
+    put(page, text)
     return page
 
 

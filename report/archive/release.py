@@ -45,7 +45,7 @@ from report.archive.verify import folder as contents
 from report.content import Content, DecisionReport
 from report.errors import ContentFault, Fault, SealBroken, UsageFault, did_you_mean, raise_if_any
 from report.evidence import Evidence
-from report.folder import Copied, exchange
+from report.folder import Copied, exchange, put
 from report.numbers.study import Study
 from report.numbers.values import Value, Values
 
@@ -203,8 +203,8 @@ def describe(
     report = edition.report
     run = study.runs[report.record]
     metric = study.values.lookup(report.target.metric)
-    measured = metric.number if isinstance(metric.number, int | float) else None
-    met = measured is not None and report.target.met_by(measured)
+    measured = metric.measure
+    met = report.target.met_by(measured)
     superseded, baseline = report.supersedes, report.baseline
     return {
         "schema": "assay/release/1",
@@ -377,11 +377,5 @@ def write_zip(folder: Path) -> Path:
     """The folder as a stored zip beside it: fixed order, dates and modes."""
     release, target = opened(folder), beside(folder, ".zip")
     files = {f"{target.stem}/{path}": release.read(path) for path in release.files}
-    part = target.with_name(f".{target.name}.part")
-    try:
-        part.write_bytes(pack(files, also=SHOUTED))
-        part.chmod(0o644)  # whatever the umask
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    put(target, pack(files, also=SHOUTED))
     return target

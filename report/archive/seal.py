@@ -27,6 +27,7 @@ from report.archive.verify import (
     fingerprint,
 )
 from report.errors import BackendMissing, Fault, SealBroken, UsageFault, raise_if_any
+from report.folder import put
 
 _DRAFT = b'<p class="imprint draft">'
 """What stands on every page of a draft."""
@@ -47,13 +48,10 @@ def sign(folder: Path, key: Path, principal: str, role: str) -> Signed:
             f"{principal!r} is no one name of a signers file.",
             hint='Leave out spaces and the signs " , # * ? !',
         )
-    with suppress(OSError):
-        (folder / SIGNATURES).rmdir()  # left empty by a signing that was stopped
     release = signable(folder)
     namespace = NAMESPACE.format(role)
     signature, public = checked_sign(release.manifest, key, namespace)
-    put(folder / SIGNATURES / f"{role}.sig", signature, beside(folder, f".{role}.part"))
-    write_zip(folder)
+    add_signature(folder, f"{role}.sig", signature)
     release, mine = opened(folder), fingerprint(public)
     keys, place = signers(release), beside(folder, ".fingerprint.txt")
     names = names_on(place, release.manifest) | {f"{role} {mine}": principal}
@@ -84,6 +82,8 @@ def signable(folder: Path) -> Release:
 
     A draft is refused, whatever it calls itself; so is one that prints what its data do not say.
     """
+    with suppress(OSError):
+        (folder / SIGNATURES).rmdir()  # left empty by a signing that was stopped
     release = opened(folder)
     told = about(release)
     pages = [path for path in release.listed if path.endswith(".html")]
@@ -115,19 +115,13 @@ def signable(folder: Path) -> Release:
     return release
 
 
-def put(place: Path, data: bytes, part: Path | None = None) -> None:
-    """Write one file, whole or not at all; `part`, if given, is where it is written first.
+def add_signature(folder: Path, name: str, data: bytes) -> None:
+    """Put one file into signatures/ and make the zip anew.
 
-    A signature is written beside the release, so that nothing unfinished is ever found in it.
+    It is written beside the release first, so that nothing unfinished is ever found in it.
     """
-    part = part or place.with_name(f".{place.name}.part")
-    try:
-        part.write_bytes(data)
-        part.chmod(0o644)  # whatever the umask
-        place.parent.mkdir(exist_ok=True)
-        part.replace(place)
-    finally:
-        part.unlink(missing_ok=True)
+    put(folder / SIGNATURES / name, data, beside(folder, f".{name}.part"))
+    write_zip(folder)
 
 
 def checked_sign(message: bytes, key: Path, namespace: str) -> tuple[bytes, bytes]:

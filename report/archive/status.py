@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from report.archive.release import about, as_json, opened
-from report.archive.seal import checked_sign, put, signers
+from report.archive.seal import checked_sign, signers
 from report.archive.verify import (
     NAMESPACE,
     TIERS,
@@ -27,6 +27,7 @@ from report.archive.verify import (
     printable,
 )
 from report.errors import ContentFault, UsageFault
+from report.folder import put
 
 SCHEMA = "assay/status/1"
 _WORSE = ("current", "superseded", "withdrawn")
@@ -98,10 +99,8 @@ def _newest(lists: Sequence[Said]) -> tuple[Said, list[int]]:
             )
         newest[said.key] = said
     worst = max(newest.values(), key=lambda said: _WORSE.index(said.status["state"]))
-    older = {
-        said.number for said in lists if said.digest not in {e.digest for e in newest.values()}
-    }
-    return worst, sorted(older)
+    asked = {said.digest for said in newest.values()}
+    return worst, sorted({said.number for said in lists if said.digest not in asked})
 
 
 def _say(place: str, verdict: dict[str, Any], trust: Trust) -> Said:
@@ -111,33 +110,30 @@ def _say(place: str, verdict: dict[str, Any], trust: Trust) -> Said:
         text, signature = _own(place), _own(f"{place}.sig")
         key = check_signature(signature, text, namespace)
         number, day_of_list, entries = _entries(text, verdict["manifest"])
-        digest = sha256(text).hexdigest()
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Unchecked("the status list is not one, or its signature does not hold.") from None
-    whose = fingerprint(key)
     _check_signer(key, namespace, verdict["author"]["key"], trust)
     least = verdict["knows"]["number"]
     if number < least:
         than = f"the one this release knows ({least})"
         raise Unchecked(f"the status list is older (number {number}) than {than}.")
-    of_list: dict[str, Any] = {
-        "key": whose,
-        "number": number,
-        "digest": digest,
-        "date": day_of_list,
-    }
     if not entries:
         note = f"Status list {number} of {day_of_list} does not name this report."
         status = {"state": "current", "until": day_of_list, "reason": None}
-        return Said(
-            key=whose, number=number, digest=digest, date=day_of_list, status=status, note=note
-        )
-    worst = ([entry for entry in entries if entry["state"] == "withdrawn"] or entries)[-1]
-    note = "Superseded by {by} on {date}: {reason}".format(**worst)
-    if worst["state"] == "withdrawn":
-        note = "withdrawn on {date}: {reason}".format(**worst)
-    status = {"state": worst["state"], "until": worst["date"], "reason": worst["reason"]}
-    return Said(**of_list, status=status, note=note)
+    else:
+        worst = ([entry for entry in entries if entry["state"] == "withdrawn"] or entries)[-1]
+        note = "Superseded by {by} on {date}: {reason}".format(**worst)
+        if worst["state"] == "withdrawn":
+            note = "withdrawn on {date}: {reason}".format(**worst)
+        status = {"state": worst["state"], "until": worst["date"], "reason": worst["reason"]}
+    return Said(
+        key=fingerprint(key),
+        number=number,
+        digest=sha256(text).hexdigest(),
+        date=day_of_list,
+        status=status,
+        note=note,
+    )
 
 
 def _check_signer(key: bytes, namespace: str, author: str | None, trust: Trust) -> None:

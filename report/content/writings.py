@@ -112,8 +112,9 @@ class Target:
     format: str = "error"
     """How the metric and the threshold print: a number format."""
 
-    def met_by(self, measured: float) -> bool:
-        return _COMPARATORS[self.comparator](measured, self.threshold)
+    def met_by(self, measured: float | None) -> bool:
+        """Whether `measured` is as declared; a metric without a value meets no target."""
+        return measured is not None and _COMPARATORS[self.comparator](measured, self.threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,11 +184,12 @@ class DecisionReport:
     def contradictions(self, *, measured: float | None, platform: str) -> tuple[Fault, ...]:
         """What the report says against its evidence: the metric's value and where it was measured.
 
-        A `measured` of `None` is a metric without a value, which meets no target.
+        A `measured` of `None` is a metric without a value.
         """
         faults = []
         target = self.target
-        if self.decision.outcome == "adopt" and (measured is None or not target.met_by(measured)):
+        met = target.met_by(measured)
+        if self.decision.outcome == "adopt" and not met:
             faults.append(
                 Fault(
                     where=f"{self.path} decision.outcome",
@@ -197,7 +199,6 @@ class DecisionReport:
                 )
             )
         said = _answered(self.parts["interpretation"].get("target met") or "")
-        met = measured is not None and target.met_by(measured)
         if said is not None and said != met:
             faults.append(
                 Fault(

@@ -43,6 +43,11 @@ class Value:
     """The documented quantity, exact and in its source's unit."""
 
     @property
+    def measure(self) -> int | float | None:
+        """The number that a target is held against; a text, and what is missing, are none."""
+        return self.number if isinstance(self.number, int | float) else None
+
+    @property
     def printable(self) -> Number | Quantity:
         """What a number format takes: the quantity where there is one, else the number."""
         return self.quantity if self.quantity is not None else self.number

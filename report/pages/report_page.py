@@ -20,7 +20,7 @@ from report.pages.exhibits import Context
 from report.pages.press import Page, Press
 from report.pages.prose import Galley
 from report.pages.record_page import code, record_table
-from report.pages.verdict import OUTCOMES, superseded, verdict_of
+from report.pages.verdict import OUTCOMES, measured_of, superseded, verdict_of
 
 PARTS = {
     "workload": "Workload",
@@ -185,6 +185,22 @@ def foreign(values: Values, report: DecisionReport, pointer: str, key: str) -> l
     ]
 
 
+def of_metric(values: Values, report: DecisionReport) -> list[Fault]:
+    """What keeps the target's metric from being a measurement of the report's own record."""
+    where, metric = f"{report.path} target.metric", report.target.metric
+    try:
+        kind = values.lookup(metric).kind
+    except ContentFault as error:
+        return [Fault(where=where, found=error.summary, remedy=error.hint)]
+    faults = foreign(values, report, metric, "target.metric")
+    if kind == "estimated":
+        expected = "what was measured, or worked out from it"
+        faults.append(
+            Fault(where=where, found=f"{metric}, a compiler’s estimate", expected=expected)
+        )
+    return faults
+
+
 def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) -> None:
     """Set `reports/<slug>.html`, or add a fault when the report contradicts its evidence."""
     evidence = press.evidence.get(report.record)
@@ -225,25 +241,11 @@ def set_report(press: Press, report: DecisionReport, figures: dict[str, Any]) ->
         steps=(("back", "Record", f"records/{report.record}.html", report.record),),
     )
     galley = press.galley(page.path)
-    measured: float | None = None
     values = press.study.values
-    try:
-        value = values.lookup(report.target.metric)
-        press.faults += foreign(values, report, report.target.metric, "target.metric")
-        measured = value.number if isinstance(value.number, int | float) else None
-        if value.kind == "estimated":
-            press.faults.append(
-                Fault(
-                    where=f"{report.path} target.metric",
-                    found=f"{report.target.metric}, a compiler’s estimate",
-                    expected="what was measured, or worked out from it",
-                )
-            )
-    except ContentFault as error:
-        press.faults.append(
-            Fault(where=f"{report.path} target.metric", found=error.summary, remedy=error.hint)
-        )
-    press.faults += report.contradictions(measured=measured, platform=run.scope.platform)
+    press.faults += of_metric(values, report)
+    press.faults += report.contradictions(
+        measured=measured_of(press, report), platform=run.scope.platform
+    )
 
     def text(markdown: str, key: str) -> Markup:
         first = len(galley.claims)

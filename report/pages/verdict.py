@@ -26,7 +26,7 @@ def verdict_of(press: Press, report: DecisionReport, galley: Galley) -> Context:
             "metric": Markup(galley.inline(metric, f"{report.path} target.metric")),
             "statement": text(goal.statement, "target.statement"),
             "threshold": f"{COMPARATORS[goal.comparator]} {render(goal.threshold, goal.format)}",
-            "met": _met(press, report),
+            "met": goal.met_by(measured_of(press, report)),
         },
         "decision": {
             "outcome": decision.outcome,
@@ -47,9 +47,9 @@ def superseded(report: DecisionReport) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _met(press: Press, report: DecisionReport) -> bool:
+def measured_of(press: Press, report: DecisionReport) -> int | float | None:
+    """The number that the target is held against; none where there is none."""
     try:
-        measured = press.study.values.lookup(report.target.metric).number
+        return press.study.values.lookup(report.target.metric).measure
     except ContentFault:
-        return False  # the report's own page says why
-    return isinstance(measured, int | float) and report.target.met_by(float(measured))
+        return None  # the report's own page says why

@@ -421,6 +421,19 @@ def test_a_folder_that_no_zip_can_name_is_not_half_signed(house, signed, tmp_pat
     assert not (place / "signatures").exists()
 
 
+def test_a_signing_that_was_stopped_is_done_again_and_leaves_nothing(house, copy, pin, assay):
+    shutil.rmtree(copy / "signatures")
+    (copy / "signatures").mkdir()
+    copy.with_name(f"{NAME}.author.sig.part").write_bytes(b"half")
+
+    done = assay(house, "sign", copy, "--key", house / "key", "--principal", "a@b")
+
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (copy / "signatures").iterdir()} == {"author.sig"}
+    assert not list(copy.parent.glob("*.part"))
+    assert verdict(copy, pin)["exit"] == 0
+
+
 @pytest.mark.parametrize("principal", ["*", "lab?", "!lab", "a b"])
 def test_a_principal_is_one_name(house, copy, assay, principal):
     done = assay(house, "sign", copy, "--key", house / "key", "--principal", principal)
