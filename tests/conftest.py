@@ -36,6 +36,8 @@ PARTS = (
     "all.lock",
     "tpu.lock",
 )
+OUTSIDE = dict(os.environ)
+"""What programs are started with: JAX writes into this process's own, once a test starts it."""
 NEVER_COPIED = shutil.ignore_patterns("__pycache__", ".*")
 
 Done = subprocess.CompletedProcess[str]
@@ -73,7 +75,7 @@ def assay() -> Command:
         return subprocess.run(
             [sys.executable, *strict, house / "build.py", *map(str, arguments)],
             cwd=house,
-            env=os.environ | environment,
+            env=OUTSIDE | environment,
             umask=umask,
             stdin=subprocess.DEVNULL,
             capture_output=True,

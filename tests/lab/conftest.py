@@ -1,6 +1,5 @@
 """One real run, with a trace, shared by every test that reads one."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.conftest import OUTSIDE, PROJECT
 
 Lab = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -28,7 +27,7 @@ def run_lab() -> Lab:
         return subprocess.run(
             [sys.executable, "-m", f"lab.{module}", *map(str, arguments)],
             cwd=where,
-            env=os.environ | environment,
+            env=OUTSIDE | environment,
             capture_output=True,
             text=True,
             timeout=300,
