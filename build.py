@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from report.archive.profiles import Capture
-    from report.cache import Cache, NullCache
+    from report.cache import Cache
     from report.evidence import Evidence
     from report.folder import Copied
     from report.numbers.profile_compare import ProfileComparison
@@ -52,16 +52,17 @@ def build(options: Namespace, voice: Voice) -> int:
 
 def check(options: Namespace, voice: Voice) -> int:
     """Make every check of a build, links included, and write nothing."""
-    from report.cache import NullCache
+    from report.cache import ReadOnlyCache
+    from report.command_line import CACHE
 
     with voice:
-        site, evidence = render(options, NullCache(), voice)
+        site, evidence = render(options, ReadOnlyCache(CACHE), voice)
     voice.site("checked", site, evidence)
     return 0
 
 
 def render(
-    options: Namespace, cache: Cache | NullCache, voice: Voice
+    options: Namespace, cache: Cache, voice: Voice
 ) -> tuple[Mapping[str, bytes | Copied], Mapping[str, Evidence]]:
     """What the site holds, by path, and the evidence it stands on."""
     from report.archive import bundle, records, verifier
@@ -199,7 +200,6 @@ def release(options: Namespace, voice: Voice) -> int:
     from report.figures.runtime import RUNTIME, runtime
     from report.numbers.study import work_out
     from report.pages.preflight_page import EXHIBITS
-    from report.pages.report_page import figures_of
     from report.pages.site import render_site
     from report.tables import set_tables
 

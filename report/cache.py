@@ -67,8 +67,15 @@ def _digest_of(key: str, kept: bytes) -> bytes:
     return sha256(sha256(key.encode()).digest() + kept).digest()
 
 
+class ReadOnlyCache(Cache):
+    """What builds kept, for a check, which writes nothing."""
+
+    def put(self, key: str, kept: bytes) -> None:
+        del key, kept
+
+
 class NullCache:
-    """Keeps nothing: for a check, which writes nothing, and a release. Both trust nothing kept."""
+    """Keeps nothing and has nothing: for a release, which trusts nothing that was kept."""
 
     def get(self, key: str) -> bytes | None:
         del key

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report.cache import Cache, NullCache
+from report.cache import Cache, NullCache, ReadOnlyCache
 
 
 @given(key=st.text(), kept=st.binary())
@@ -74,7 +74,17 @@ def test_nothing_but_entries_is_left_behind(tmp_path):
     assert not list(tmp_path.rglob(f"*.{os.getpid()}"))
 
 
-def test_a_check_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_check_reads_what_was_kept_and_keeps_nothing(tmp_path: Path):
+    Cache(tmp_path).put("figure", b"drawn")
+    cache = ReadOnlyCache(tmp_path)
+    cache.put("figure", b"drawn otherwise")
+    cache.put("page", b"set")
+
+    assert cache.get("figure") == b"drawn"
+    assert cache.get("page") is None
+
+
+def test_a_release_has_nothing_that_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     cache = NullCache()
     cache.put("figure", b"drawn")
