@@ -196,7 +196,7 @@ def release(options: Namespace, voice: Voice) -> int:
     from report.command_line import CONTENT, LAB, TEMPLATES
     from report.content import load_content
     from report.evidence import verify_all
-    from report.figures.gallery import draw
+    from report.figures.gallery import draw, drawn_from
     from report.figures.runtime import RUNTIME, runtime
     from report.numbers.study import work_out
     from report.pages.preflight_page import EXHIBITS
@@ -218,9 +218,8 @@ def release(options: Namespace, voice: Voice) -> int:
 
         voice.stage("Drawing figures")
         study = work_out(evidence, edition.content)
-        drawn = draw(study, edition.content, cache, options.jobs)
-        needed = {*figures_of(edition.report, dict(drawn)), *EXHIBITS["fig"]}
-        figures = {name: figure for name, figure in drawn.items() if name in needed}
+        shown = drawn_from(edition.report.record, study, edition.content) | {*EXHIBITS["fig"]}
+        figures = draw(study, edition.content, cache, options.jobs, only=shown)
         tables = set_tables(study, edition.content)
 
         voice.stage("Setting pages")

@@ -5,7 +5,7 @@ renderer's version. Those make its key; the renderer is imported only when a key
 """
 
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache as once
@@ -94,9 +94,29 @@ def entries(study: Study) -> tuple[Entry, ...]:
     return (*FIGURES, *timelines)
 
 
-def draw(study: Study, content: Content, cache: Store, jobs: int = 1) -> Mapping[str, Figure]:
-    """Every figure that the study can fill, by name; the missing ones on up to `jobs` processes."""
-    parts = {entry: _parts(entry, study, content) for entry in entries(study)}
+def drawn_from(record: str, study: Study, content: Content) -> frozenset[str]:
+    """Names of the figures that are drawn from a record's run or capture, known before they are."""
+    return frozenset(
+        entry.name
+        for entry in entries(study)
+        for part in _parts(entry, study, content)
+        if getattr(getattr(part, "run", part), "name", "") == record
+    )
+
+
+def draw(
+    study: Study,
+    content: Content,
+    cache: Store,
+    jobs: int = 1,
+    only: Collection[str] | None = None,
+) -> Mapping[str, Figure]:
+    """Every figure that the study can fill, by name; the missing ones on up to `jobs` processes.
+
+    `only` names those that are wanted; each figure is the same without the others.
+    """
+    wanted = [entry for entry in entries(study) if only is None or entry.name in only]
+    parts = {entry: _parts(entry, study, content) for entry in wanted}
     filled = [entry for entry in parts if None not in parts[entry]]
     keys = {entry: _key(entry, _depends(entry, parts[entry], study)) for entry in filled}
     packed = {entry: data for entry in filled if (data := cache.get(keys[entry])) is not None}

@@ -39,9 +39,13 @@ class Shelf(dict[str, bytes]):
         self[key] = data
 
 
+SHELF = Shelf()
+"""Every figure, once they are drawn."""
+
+
 @cache
 def drawn() -> dict[str, Figure]:
-    return dict(gallery.draw(study(), content(), Shelf()))
+    return dict(gallery.draw(study(), content(), SHELF))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -174,17 +178,30 @@ def test_drawing_again_gives_the_same_bytes_in_other_processes_too():
     assert again == drawn()
 
 
+@pytest.mark.parametrize("record", sorted(evidence()))
+def test_the_figures_of_a_record_are_known_before_they_are_drawn(record):
+    known = gallery.drawn_from(record, study(), content())
+
+    assert known == {
+        name
+        for name, figure in drawn().items()
+        if any(source.href.startswith(f"records/{record}/") for source in figure.sources)
+    }
+    assert gallery.draw(study(), content(), SHELF, only=known) == {
+        name: drawn()[name] for name in drawn() if name in known
+    }
+
+
 def test_a_second_build_takes_every_figure_from_the_cache(monkeypatch):
-    shelf = Shelf()
-    first = gallery.draw(study(), content(), shelf)
+    first = drawn()
     monkeypatch.setattr(gallery, "_draw", _never)
 
-    assert gallery.draw(study(), content(), shelf) == first
+    assert gallery.draw(study(), content(), SHELF) == first
 
 
 def test_a_changed_record_redraws_only_what_it_feeds(monkeypatch):
-    shelf = Shelf()
-    gallery.draw(study(), content(), shelf)
+    drawn()
+    shelf = Shelf(SHELF)
     redrawn = []
     draw_one = gallery._draw
     monkeypatch.setattr(
