@@ -17,8 +17,12 @@ SEEN = """(() => {
   const size = node => node.getBoundingClientRect();
   const formulas = Array.from(document.querySelectorAll("main math"));
   const flat = math => math.checkVisibility() && (size(math).width < 2 || size(math).height < 4);
+  const children = {msub: 2, msup: 2, mfrac: 2, mroot: 2, mover: 2, munder: 2};
+  for (const tag of ["msubsup", "munderover"]) children[tag] = 3;
   const root = document.documentElement;
   return {
+    odd: Array.from(document.querySelectorAll(Object.keys(children).join()))
+      .filter(node => node.childElementCount !== children[node.localName]).length,
     charts: Array.from(document.querySelectorAll("svg.chart"))
       .filter(svg => svg.checkVisibility())
       .map(svg => [size(svg).width, svg.querySelectorAll("text").length]),
@@ -28,6 +32,10 @@ SEEN = """(() => {
     violations: window.policyViolations,
   };
 })()"""
+
+
+HALF_READ = "Incorrect number of children for <m"
+"""What Firefox says of a formula that it draws half read; so children are counted at the end."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +53,10 @@ def test_every_page_opens_complete_and_without_complaint(site: Path, firefox: Fi
     for path in pages_of(site):
         firefox.open((site / path).as_uri())
         seen = firefox.run(SEEN)
-        wrong += [f"{path}: {each}" for each in (*firefox.complaints(), *seen["violations"])]
+        told = [each for each in firefox.complaints() if HALF_READ not in each]
+        wrong += [f"{path}: {each}" for each in (*told, *seen["violations"])]
+        if seen["odd"]:
+            wrong.append(f"{path}: {seen['odd']} parts of formulas lack a child")
         wrong += [f"{path}: a chart of {chart}" for chart in seen["charts"] if min(chart) < 3]
         if seen["flat"]:
             wrong.append(f"{path}: {seen['flat']} formulas take no room")
