@@ -103,13 +103,16 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, assay: Command) -> Path:
-    """A copy of the project with its site built. Not to be changed."""
+    """A copy of the project with its site built, in a folder whose name breaks careless links.
+
+    Not to be changed.
+    """
 
     def make(house: Path) -> None:
         done = assay(copy_project(house))
         assert done.returncode == 0, done.stderr
 
-    return made_once(tmp_path_factory, "built", make)
+    return made_once(tmp_path_factory, "a b #2 é", make)
 
 
 @pytest.fixture(scope="session")

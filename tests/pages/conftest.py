@@ -1,11 +1,6 @@
-"""The built site, opened from disk in a real browser.
-
-The folder's name has a space, a `#` and an `é`, since those break careless links.
-"""
+"""The built site, opened from disk in a real browser."""
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +9,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = next(
     (
         found
@@ -40,13 +34,9 @@ def pages_of(site: Path) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(built: Path) -> Path:
     """A whole site, built by the command a reader would type."""
-    out = tmp_path_factory.mktemp("a b #1 é") / "site"
-    command = [sys.executable, str(ROOT / "build.py"), "--out", str(out)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return out
+    return built / "site"
 
 
 @dataclass
@@ -57,6 +47,19 @@ class Opened:
     requests: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     console: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("requestfailed", lambda request: self.failed.append(request.url))
+        self.page.on("console", lambda message: self.console.append(message.text))
+        self.page.on("pageerror", lambda error: self.console.append(str(error)))
+
+    def go(self, file: Path, anchor: str = "") -> "Opened":
+        """Open another page in its place, with nothing said yet."""
+        for told in (self.requests, self.failed, self.console):
+            told.clear()
+        self.page.goto(file.as_uri() + anchor, wait_until="load")
+        return self
 
     def complaints(self, site: Path) -> list[str]:
         """Requests out of the site's folder, failed ones, console lines, policy violations."""
@@ -96,13 +99,7 @@ def open_page(browser: Browser, site: Path) -> Iterator[Opener]:
         contexts.append(context)
         if options.get("java_script_enabled", True):
             context.add_init_script(RECORD_VIOLATIONS)
-        opened = Opened(context.new_page())
-        opened.page.on("request", lambda request: opened.requests.append(request.url))
-        opened.page.on("requestfailed", lambda request: opened.failed.append(request.url))
-        opened.page.on("console", lambda message: opened.console.append(message.text))
-        opened.page.on("pageerror", lambda error: opened.console.append(str(error)))
-        opened.page.goto((site / path).as_uri() + anchor, wait_until="load")
-        return opened
+        return Opened(context.new_page()).go(site / path, anchor)
 
     yield opener
     for context in contexts:

@@ -40,12 +40,21 @@ CHARTS = """() => Array.from(document.querySelectorAll("svg.chart"))
   })"""
 
 
-def test_no_page_asks_for_a_network_or_complains(site, open_page: Opener):
+def test_no_page_asks_for_a_network_or_complains_or_scrolls_sideways(site, open_page: Opener):
+    opened = open_page("index.html")
+    wrong = []
     for path in pages_of(site):
-        opened = open_page(path)
+        opened.page.set_viewport_size({"width": SCREENS["wide"], "height": 900})
+        opened.go(site / path)
         opened.page.wait_for_timeout(50)
-        assert opened.complaints(site) == [], path
-        opened.page.context.close()
+        for screen, width in SCREENS.items():
+            opened.page.set_viewport_size({"width": width, "height": 900})
+            root = "document.documentElement"
+            excess = opened.page.evaluate(f"{root}.scrollWidth - {root}.clientWidth")
+            if excess > 0:
+                wrong.append(f"{path}: {excess} px too wide when {screen}")
+        wrong += [f"{path}: {each}" for each in opened.complaints(site)]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("width", SCREENS.values(), ids=SCREENS.keys())
@@ -60,19 +69,6 @@ def test_every_figure_of_the_lesson_is_drawn_and_nothing_is_cut(open_page: Opene
         assert chart["cut"] == [], chart
 
 
-@pytest.mark.parametrize("width", SCREENS.values(), ids=SCREENS.keys())
-def test_no_page_scrolls_sideways(site, open_page: Opener, width):
-    overflowing = []
-    for path in pages_of(site):
-        opened = open_page(path, viewport={"width": width, "height": 900})
-        root = "document.documentElement"
-        excess = opened.page.evaluate(f"{root}.scrollWidth - {root}.clientWidth")
-        if excess > 0:
-            overflowing.append(f"{path}: {excess} px")
-        opened.page.context.close()
-    assert overflowing == []
-
-
 def visible_text(opened) -> str:
     """The words of the page that do not belong to conveniences offered by script."""
     return opened.page.evaluate(
@@ -85,16 +81,15 @@ def visible_text(opened) -> str:
 
 
 def test_without_script_nothing_is_missing_but_conveniences(site, open_page: Opener):
+    scripted = open_page("index.html")
+    plain = open_page("index.html", java_script_enabled=False)
     for path in pages_of(site):
         if path == "search.html":
             continue
-        scripted = open_page(path)
-        plain = open_page(path, java_script_enabled=False)
         # Playwright still evaluates for us; the page's own scripts do not run.
-        assert visible_text(plain) == visible_text(scripted), path
+        said = visible_text(plain.go(site / path))
+        assert said == visible_text(scripted.go(site / path)), path
         assert plain.page.locator(".js-only:visible").count() == 0, path
-        scripted.page.context.close()
-        plain.page.context.close()
 
 
 def test_without_script_search_says_so_and_offers_another_way(open_page: Opener):
