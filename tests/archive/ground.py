@@ -8,6 +8,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from functools import cache
 from hashlib import sha256, sha512
 
 from report.archive.verify import L, P, fingerprint, point_of, times
@@ -35,10 +36,12 @@ def secret_of(seed: bytes) -> tuple[int, bytes]:
     return int.from_bytes(digest[:32], "little") & ~7 & (1 << 254) - 1 | 1 << 254, digest[32:]
 
 
+@cache
 def public_of(seed: bytes) -> bytes:
     return encoded(times(secret_of(seed)[0], BASE))
 
 
+@cache
 def ed25519_sign(seed: bytes, message: bytes) -> bytes:
     """RFC 8032, 5.1.6."""
     secret, prefix = secret_of(seed)
