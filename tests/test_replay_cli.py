@@ -44,8 +44,7 @@ def test_a_published_report_is_replayed_and_answered_as_json(place: Path, assay:
     assert report["replayed"]["published_sha256"] == digest
 
 
-def test_a_replay_becomes_a_record_with_a_page(place: Path, assay: Command, tmp_path: Path):
-    house = Path(shutil.copytree(place, tmp_path / "house"))
+def test_a_replay_becomes_a_record_with_a_page(house: Path, assay: Command):
     assert assay(house, "replay", "precision-cpu", "--run-dir", "runs/kept").returncode == 0
     assert assay(house, "record", "runs/kept", "--as", "replay-cpu").returncode == 0
     again = assay(house, "run", "replay-cpu")
@@ -62,8 +61,7 @@ def test_a_replay_becomes_a_record_with_a_page(place: Path, assay: Command, tmp_
     assert "Not a TPU result" in published
 
 
-def test_an_origin_that_is_no_address_is_no_link(place: Path, assay: Command, tmp_path: Path):
-    house = Path(shutil.copytree(place, tmp_path / "house"))
+def test_an_origin_that_is_no_address_is_no_link(house: Path, assay: Command):
     words = ("--origin", "javascript:alert(1)", "--run-dir", "runs/odd")
     assert assay(house, "replay", FOREIGN, *words).returncode == 0
     assert assay(house, "record", "runs/odd", "--as", "replay-odd").returncode == 0

@@ -114,11 +114,13 @@ def test_every_page_can_be_reached_from_the_first(pages):
     reached, waiting = set(), ["index.html"]
     while waiting:
         path = waiting.pop()
+        if path in reached:
+            continue
         reached.add(path)
         for address in read_page(pages[path]).links:
             parts = urlsplit(address)
             target = normpath(join(dirname(path), unquote(parts.path)))
-            if not parts.scheme and target in pages and target not in reached:
+            if not parts.scheme and target in pages:
                 waiting.append(target)
 
     assert reached == set(pages)
