@@ -36,6 +36,7 @@ from report.archive.verify import (
     MAX_FILES,
     MAX_JSON,
     MAX_SUM,
+    PARSED,
     Release,
     Unchecked,
     parse_json,
@@ -156,9 +157,11 @@ def check_sizes(files: Mapping[str, int]) -> None:
         for path, size in files.items()
         if size > limits[path]
     ]
+    looked_up = sum(size for path, size in files.items() if limits[path] == MAX_JSON)
     for found, most, what in (
         (len(files), MAX_FILES // 2, "files"),
         (sum(files.values()), MAX_SUM // 4, "bytes"),
+        (looked_up, MAX_SUM // 2 // PARSED, "bytes of JSON to look up in"),
     ):
         if found > most:
             faults.append(Fault(where="in all", found=f"{found:,} {what}", expected=f"{most:,}"))

@@ -7,6 +7,8 @@ const SIGNATURES = "signatures/";
 const MOST_FILES = 10000;
 const LARGEST_FILE = 64 << 20;
 const LARGEST_JSON = 16 << 20;
+// So many times its size takes JSON, once it is parsed.
+const PARSED = 16;
 const LARGEST_SUM = 2 ** 30;
 const LARGEST_LIST = 4 << 20;
 const LARGEST_STATUS = 1 << 20;
@@ -132,7 +134,7 @@ class Release {
       if (!(error instanceof Fault)) throw error;
       if (this.listed.has(name)) this.fault(name, "changed");
     }
-    this.left -= bytes.length;
+    this.left -= bytes.length * (most === LARGEST_JSON ? PARSED : 1);
     if (bytes.length > most || this.left < 0) {
       throw new Unchecked(`${printable(name)} is larger than a release may hold.`);
     }

@@ -161,9 +161,10 @@ def test_folders_without_end_take_bounded_time(tmp_path):
 def test_a_folder_that_holds_more_in_all_than_a_release_may_is_refused(tmp_path, monkeypatch):
     unpack(sealed(tiny()), tmp_path / "tiny-1")
     trust = verifier.Trust([pin(AUTHOR)])
-    read = sum(map(len, sealed(tiny()).values())) + sum(map(len, tiny().values()))
+    looked_up = sum(len(data) for name, data in tiny().items() if name.endswith(".json"))
+    read = sum(map(len, sealed(tiny()).values())) + len(page()) + verifier.PARSED * looked_up
     codes = {}
-    for limit in (read, 2_000):
+    for limit in (read, read - 1):
         monkeypatch.setattr(verifier, "MAX_SUM", limit)
         told = verifier.verify(str(tmp_path / "tiny-1"), trust)
         codes[told["exit"]] = told["sentence"]
@@ -181,6 +182,19 @@ def test_a_record_too_large_to_be_looked_up_in_is_refused(tmp_path):
 
     assert told["exit"] == 12
     assert "records/tiny/report.json is larger than a release may hold." in told["sentence"]
+
+
+def test_records_that_take_too_much_in_all_once_they_are_parsed_are_refused(tmp_path):
+    parts = [f"records/r{n}/report.json" for n in range(4)]
+    claims = tuple((f"v-{n}", f"r{n}#/x", "text", "x") for n in range(4))
+    large = b'{"x": "x"%s}' % (b" " * (verifier.MAX_JSON - 10))
+    files = tiny() | {"index.html": page(claims), "claims.json": claims_json(claims)}
+    unpack(sealed(files | dict.fromkeys(parts, large)), tmp_path / "tiny-1")
+
+    told = verdict(tmp_path / "tiny-1")
+
+    assert told["exit"] == 12
+    assert told["sentence"].endswith(f"{parts[3]} is larger than a release may hold.")
 
 
 def test_a_record_that_is_no_json_is_read_once_for_all_claims(tmp_path, monkeypatch):

@@ -167,17 +167,25 @@ def test_what_is_too_large_is_not_looked_up_in_or_added_up(new_reader, release, 
     reader.page.evaluate("""() => {
       const first = Release.prototype.open;
       Release.prototype.open = function (...all) {
-        this.left = 1000;
+        this.left = left;
         return first.apply(this, all);
       };
     }""")
-    added_up = reader.verdict(release)
+    write_release(release, small_release())
+    key.seal(release)
+    size = sum(path.stat().st_size for path in release.rglob("*") if path.is_file())
+    added_up, parsed, within = [
+        reader.page.evaluate(f"left = {left}") and reader.verdict(release)
+        for left in (1_000, 2 * size, 17 * size)
+    ]
 
     assert looked_up["sentence"] == (
         "Could not check: records/cpu/report.json is larger than a release may hold."
     )
-    assert added_up["exit"] == 12
+    assert added_up["exit"] == parsed["exit"] == 12
     assert added_up["sentence"].endswith("is larger than a release may hold.")
+    assert parsed["sentence"].endswith(".json is larger than a release may hold.")
+    assert within["exit"] == 0
 
 
 def test_a_record_that_is_no_json_is_read_once_for_all_claims(new_reader, release, key):
