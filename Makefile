@@ -32,7 +32,7 @@ test: $(VENV)/all.done browser signer
 	$(IN_VENV) -m ruff check .
 	$(IN_VENV) -m ruff format --check .
 	$(IN_VENV) -m mypy
-	$(IN_VENV) -m pytest -n auto
+	$(IN_VENV) -m pytest -n auto --dist worksteal
 
 lab: $(VENV)/all.done
 	$(IN_VENV) -m lab.check_precision
