@@ -86,15 +86,15 @@ class Kept:
         `depends` is all that its pages are made from beside the base. Pages with a fault are not
         kept, so that every fault is told again.
         """
-        key = digest_of(["pages", name, self.base, depends]) if self.store else ""
-        if self.store and (found := self.store.get(key)) is not None:
+        key = digest_of(["pages", name, self.base, depends]) if self.store is not None else ""
+        if self.store is not None and (found := self.store.get(key)) is not None:
             _bring_back(press, json.loads(found))
             return
         before = _Extent.of(press)
         setter()
         left = before.left_on(press)
         press.finished.update((path, read_page(html)) for path, html in left["pages"].items())
-        if self.store and len(press.faults) == before.faults:
+        if self.store is not None and len(press.faults) == before.faults:
             left["finished"] = {path: press.finished[path].as_json() for path in left["pages"]}
             self.store.put(key, json.dumps(left, ensure_ascii=False).encode())
 

@@ -212,7 +212,7 @@ class _CompiledTemplates(BytecodeCache):
 def environment(templates: Path, store: Store | None = None) -> Environment:
     """Jinja, strict: everything escaped, every undefined name an error."""
     made = Environment(
-        bytecode_cache=_CompiledTemplates(store) if store else None,
+        bytecode_cache=_CompiledTemplates(store) if store is not None else None,
         loader=FileSystemLoader(templates),
         autoescape=True,
         undefined=StrictUndefined,

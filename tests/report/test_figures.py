@@ -27,16 +27,10 @@ from report.figures.svg import inline
 from report.notation import render as printed
 from report.numbers.study import work_out
 from tests.report.numbers_ground import ROOT, content, edited, evidence, study
+from tests.report.shelf import Shelf
 
 NAMES = [entry.name for entry in gallery.FIGURES]
 LIVE = ["memory-budget", "kv-cache", "bytes-by-policy", "roofline"]
-
-
-class Shelf(dict[str, bytes]):
-    """A cache that lives as long as a test."""
-
-    def put(self, key: str, data: bytes) -> None:
-        self[key] = data
 
 
 SHELF = Shelf()

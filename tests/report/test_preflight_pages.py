@@ -18,6 +18,7 @@ from report.record import load_record
 from report.tables import set_tables
 from tests.conftest import PROJECT
 from tests.report.numbers_ground import evidence
+from tests.report.shelf import Shelf
 from tests.report.test_site import LESSON, drawing, with_lesson
 
 RECORD = "preflight-tpu"
@@ -39,6 +40,7 @@ def site_parts(names):
         "figures": {entry.name: drawing(entry.name) for entry in entries(study)},
         "tables": set_tables(study, content),
         "templates": PROJECT / "templates",
+        "cache": Shelf(),
     }
 
 
