@@ -27,7 +27,7 @@ from typing import Any
 
 MANIFEST, ROLES, NAMESPACE = "MANIFEST.sha256", ("author", "reviewer"), "assay/report/{}/v1"
 SIGNATURES = {role: (f"signatures/{role}.sig", NAMESPACE.format(role)) for role in ROLES}
-MAX_FILES, MAX_FILE, MAX_JSON, MAX_SUM, PARSED = 10_000, 64 << 20, 16 << 20, 1 << 30, 16
+MAX_FILES, MAX_FILE, MAX_JSON, MAX_SUM, PARSED = 10_000, 64 << 20, 16 << 20, 1 << 30, 32
 PART = "[A-Za-z0-9_-](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?"  # of a path that any system can hold
 PATH = f"(?!(?i:signatures/|{MANIFEST}$))(?=.{{1,320}}$)({PART}(?:/{PART}){{0,19}})"
 LINE = re.compile(f"([0-9a-f]{{64}})  {PATH}")
@@ -141,7 +141,7 @@ class Release:
         """A file, in bounds; one that is not as listed is a fault."""
         with self.files[name]() as stream:
             data: bytes = stream.read(most + 1)
-        self.left -= len(data) * (PARSED if most == MAX_JSON else 1)  # JSON grows so
+        self.left -= len(data) * (PARSED if most == MAX_JSON else 1)  # what it takes once parsed
         if len(data) > most or self.left < 0:
             raise Unchecked(f"{name} is larger than a release may hold.")
         if name in self.listed and sha256(data).hexdigest() != self.listed[name]:

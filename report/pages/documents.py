@@ -39,11 +39,11 @@ def draft(document: Document, folder: str, shop: Workshop) -> Draft:
     """The places of a document of `folder`: kept from when it was last read, or read now."""
     made = Draft(document=document, page=f"{folder}/{document.slug}.html")
     key = digest_of(["places", shop.machinery, made.page, document.path, document.sha256])
-    if shop.store and (found := shop.store.get(key)) is not None:
+    if shop.store is not None and (found := shop.store.get(key)) is not None:
         made.anchors = [Anchor(**place) for place in json.loads(found)]
         return made
     made.anchors = made.manuscript.anchors
-    if shop.store and not made.manuscript.faults:
+    if shop.store is not None and not made.manuscript.faults:
         shop.store.put(key, json.dumps([asdict(place) for place in made.anchors]).encode())
     return made
 

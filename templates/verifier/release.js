@@ -7,8 +7,8 @@ const SIGNATURES = "signatures/";
 const MOST_FILES = 10000;
 const LARGEST_FILE = 64 << 20;
 const LARGEST_JSON = 16 << 20;
-// So many times its size takes JSON, once it is parsed.
-const PARSED = 16;
+// Parsed JSON takes about this many times its size.
+const PARSED = 32;
 const LARGEST_SUM = 2 ** 30;
 const LARGEST_LIST = 4 << 20;
 const LARGEST_STATUS = 1 << 20;

@@ -23,7 +23,7 @@ FIGURES = (
     "batch-sweep",
     "traffic-models",
 )
-SCREENS = {"wide": 1280, "phone": 390, "narrow": 320}
+SCREENS = {"narrow": 320, "phone": 390, "wide": 1280}
 
 # Charts whose drawing is visible, and whose text stays inside the figure.
 CHARTS = """() => Array.from(document.querySelectorAll("svg.chart"))
@@ -44,7 +44,7 @@ def test_no_page_asks_for_a_network_or_complains_or_scrolls_sideways(site, open_
     opened = open_page("index.html")
     wrong = []
     for path in pages_of(site):
-        opened.page.set_viewport_size({"width": SCREENS["wide"], "height": 900})
+        opened.page.set_viewport_size({"width": SCREENS["narrow"], "height": 900})
         opened.go(site / path)
         opened.page.wait_for_timeout(50)
         for screen, width in SCREENS.items():
